@@ -150,16 +150,16 @@ export const openContext = async (
       renewal: new Renewal(db, secrets, log, maintenance),
       sweeper: new Sweeper(
         [
-          { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
-          { what: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
-          { what: 'events', sweep: () => sweepOldEvents(db.background, now(), config.eventRetentionDays) },
+          { name: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
+          { name: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
+          { name: 'events', sweep: () => sweepOldEvents(db.background, now(), config.eventRetentionDays) },
           {
-            what: 'deliveries of webhooks',
+            name: 'deliveries of webhooks',
             sweep: () => sweepDeliveries(db.background, now(), config.eventRetentionDays),
           },
-          { what: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
-          { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
-          { what: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
+          { name: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
+          { name: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
+          { name: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,
         { pause: maintenance },

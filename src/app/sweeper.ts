@@ -11,7 +11,7 @@ const PAUSE_MS = 20;
 /** A kind of rows that expire. */
 export interface Expiring {
   /** The name of the rows, in the plural. */
-  what: string;
+  name: string;
   /** Removes some expired rows. Resolves to whether there may be more. */
   sweep: () => Promise<boolean>;
 }
@@ -60,11 +60,11 @@ export class Sweeper {
     for (const one of this.#expiring) await this.#sweep(one);
   }
 
-  async #sweep({ what, sweep }: Expiring): Promise<void> {
+  async #sweep({ name, sweep }: Expiring): Promise<void> {
     try {
       while (!this.#stop.signal.aborted && (await sweep())) await this.#sleep(PAUSE_MS);
     } catch (error) {
-      this.#log.warn({ err: error }, `expired ${what} could not be removed yet`);
+      this.#log.warn({ err: error }, `expired ${name} could not be removed yet`);
     }
   }
 

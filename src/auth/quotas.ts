@@ -37,8 +37,8 @@ const addition = memoize((dialect: Dialect) =>
   ),
 );
 
-const exceeded = (what: keyof typeof quotas, made: number, more: number, now: Date): AppError => {
-  const { most, words } = quotas[what];
+const exceeded = (item: keyof typeof quotas, made: number, more: number, now: Date): AppError => {
+  const { most, words } = quotas[item];
   const leftMs = DAY_MS - (now.getTime() % DAY_MS);
   const hours = Math.ceil(leftMs / HOUR_MS);
   return new AppError('QUOTA_EXCEEDED', {
@@ -53,16 +53,16 @@ const dayOf = (now: Date): string => now.toISOString().slice(0, DATE_LENGTH);
 const add = async (
   tx: Transaction,
   { keyId, now }: Quota,
-  what: keyof typeof quotas | typeof ANSWERS,
+  item: keyof typeof quotas | typeof ANSWERS,
   more: number,
 ): Promise<number> => {
   const id = storedIdToBytes(keyId);
   const day = dayOf(now);
-  await insertValues(tx, addition(tx.dialect), [[id, day, what, more]]);
+  await insertValues(tx, addition(tx.dialect), [[id, day, item, more]]);
   const [row] = await tx.read<{ n: number }>('SELECT n FROM key_quotas WHERE key_id = ? AND day = ? AND what = ?', [
     id,
     day,
-    what,
+    item,
   ]);
   const n = row?.n ?? 0;
   // The first count of a day deletes those of earlier days.
@@ -78,19 +78,19 @@ const add = async (
 export const countMade = async (
   tx: Transaction,
   quota: Quota,
-  what: keyof typeof quotas,
+  item: keyof typeof quotas,
   more: number,
 ): Promise<void> => {
-  const n = await add(tx, quota, what, more);
-  if (n > quotas[what].most) throw exceeded(what, n - more, more, quota.now);
+  const n = await add(tx, quota, item, more);
+  if (n > quotas[item].most) throw exceeded(item, n - more, more, quota.now);
 };
 
 /** Counts more things that a key makes. @throws AppError QUOTA_EXCEEDED */
-export type CountMade = (what: keyof typeof quotas, more: number) => Promise<void>;
+export type CountMade = (item: keyof typeof quotas, more: number) => Promise<void>;
 
 /** Counts for the quota of a key; undefined where keys have no quotas. */
 export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade | undefined =>
-  quota && ((what, more) => countMade(tx, quota, what, more));
+  quota && ((item, more) => countMade(tx, quota, item, more));
 
 /** Whether an answer of this size fits the quota of the key, and counts it if so. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {

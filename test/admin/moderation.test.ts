@@ -224,7 +224,7 @@ describe('a suspended user', () => {
       await interrupted(() => unsuspendUser(db, author.id, by), transactions);
       // What is half shown is found, and nothing else is wrong.
       await expectExactCounts(db);
-      for (const { what } of await reconcile(db, { fix: false })) expect(what).toBe('hidden_records');
+      for (const { field } of await reconcile(db, { fix: false })) expect(field).toBe('hidden_records');
     }
     // What is half shown can be hidden again.
     await interrupted(() => unsuspendUser(db, author.id, by), 2);

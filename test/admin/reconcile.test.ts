@@ -52,8 +52,8 @@ describe('reconcile', () => {
     return { key: id, id: typeof id === 'number' ? String(id) : idFromBytes(id), n };
   };
 
-  const one = (what: string, id: string, stored: number | string, actual: number | string): ReconcileFinding[] => [
-    { what, total: 1, samples: [{ what, id, stored, actual }] },
+  const one = (field: string, id: string, stored: number | string, actual: number | string): ReconcileFinding[] => [
+    { field, total: 1, samples: [{ field, id, stored, actual }] },
   ];
 
   /** Expects this finding, and no other, until it is mended. */
@@ -100,16 +100,16 @@ describe('reconcile', () => {
       ['image_posts.favorite_count', 'image_post_favorites', 'image_post_id'],
       ['tags.game_count', 'game_tags', 'tag_id'],
       ['tags.image_post_count', 'image_post_tags', 'tag_id'],
-    ])('%s', async (what, links, foreignKey) => {
-      const [table = '', column = ''] = what.split('.');
+    ])('%s', async (field, links, foreignKey) => {
+      const [table = '', column = ''] = field.split('.');
       const { key, id, n } = await rowWithMost(table, column);
       const gone = await write(`DELETE FROM ${links} WHERE ${foreignKey} = ?`, [key]);
       expect(gone).toBe(n);
       const finding = await find();
-      expect(finding).toContainEqual(one(what, id, n, 0)[0]);
+      expect(finding).toContainEqual(one(field, id, n, 0)[0]);
       // Records without their tag say otherwise, too, and so does search.
       const others = foreignKey === 'tag_id' ? [`${links.slice(0, -5)}s.tag_ids`, `search.${links.slice(0, -5)}s`] : [];
-      expect(finding.filter((other) => other.what !== what).map((other) => [other.what, other.total])).toEqual(
+      expect(finding.filter((other) => other.field !== field).map((other) => [other.field, other.total])).toEqual(
         others.map((other) => [other, n]),
       );
       await expectMended(finding);
@@ -281,7 +281,7 @@ describe('reconcile', () => {
     await write("UPDATE counters SET n = n + 1 WHERE name LIKE 'games%'");
 
     const findings = await find();
-    expect(findings.map(({ what, total, samples }) => [what, total, samples.length])).toEqual([
+    expect(findings.map(({ field, total, samples }) => [field, total, samples.length])).toEqual([
       ['games.like_count', 120, 20],
       ['games.favorite_count', 120, 20],
       ['users.game_count', 30, 20],
@@ -300,7 +300,7 @@ describe('reconcile', () => {
       names.flatMap((name) => [name.replaceAll(' ', '-'), name]),
     );
     const [finding, ...others] = await mend();
-    expect([finding!.what, finding!.total, others]).toEqual(['tags.game_count', 2100, []]);
+    expect([finding!.field, finding!.total, others]).toEqual(['tags.game_count', 2100, []]);
     expect(await find()).toEqual([]);
   });
 
@@ -333,7 +333,7 @@ describe('reconcile', () => {
       for (let round = 0; round < 5; round += 1) {
         expect(await find()).toEqual([]);
         for (const sql of wrongly) await write(sql);
-        expect((await mend()).map(({ what }) => what)).toContain('tags.game_count');
+        expect((await mend()).map(({ field }) => field)).toContain('tags.game_count');
       }
     } finally {
       over.abort();

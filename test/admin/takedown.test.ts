@@ -314,8 +314,8 @@ describe('a record that is hidden both by itself and with its author', () => {
 });
 
 describe('reconcile', () => {
-  const rightAgain = async (finding: { what: string; ids: string[] }): Promise<void> => {
-    const found = [{ what: finding.what, total: finding.ids.length, samples: expect.any(Array) }];
+  const rightAgain = async (finding: { field: string; ids: string[] }): Promise<void> => {
+    const found = [{ field: finding.field, total: finding.ids.length, samples: expect.any(Array) }];
     expect(await reconcile(db, { fix: false })).toEqual(found);
     expect(await reconcile(db, { fix: true })).toEqual(found);
     expect(await reconcile(db, { fix: false })).toEqual([]);
@@ -334,7 +334,7 @@ describe('reconcile', () => {
     await expect(unhideRecord(db, removableGames, id, by)).rejects.toThrow('killed');
     db.transaction = original;
     expect((await app.call('game.getById', { id }, fan.key)).favoriteCount).toBe(0);
-    await rightAgain({ what: 'hidden_records', ids: [id] });
+    await rightAgain({ field: 'hidden_records', ids: [id] });
     const { favoriteCount, viewer } = await app.call('game.getById', { id }, fan.key);
     expect([favoriteCount, viewer?.favorited]).toEqual([1, true]);
   });
@@ -350,7 +350,7 @@ describe('reconcile', () => {
         ]),
       );
     }
-    await rightAgain({ what: 'hidden_marks', ids: [id, gone] });
+    await rightAgain({ field: 'hidden_marks', ids: [id, gone] });
     expect((await app.call('game.getById', { id }, fan.key)).viewer).toEqual({ favorited: true, reaction: null });
   });
 });

@@ -138,8 +138,8 @@ describe.each(drifted)('counters that drifted to %i', (n) => {
     await write("UPDATE counters SET n = ? WHERE name = 'games'", [n]);
     const [finding] = await reconcile(app.context.db, { fix: true });
     expect(finding?.samples).toEqual([
-      { what: 'counters.n', id: 'games', stored: n, actual: expect.any(Number) },
-      { what: 'counters.n', id: 'games:GONE', stored: n || 1, actual: 0 },
+      { field: 'counters.n', id: 'games', stored: n, actual: expect.any(Number) },
+      { field: 'counters.n', id: 'games:GONE', stored: n || 1, actual: 0 },
     ]);
     await write("DELETE FROM counters WHERE name = 'games:GONE'");
     await expectMended();

@@ -140,7 +140,7 @@ describe('what an earlier version stored', () => {
   test('is found and mended by reconcile', async () => {
     const { db } = app.context;
     const wrong = await reconcile(db, { fix: true });
-    expect(wrong.map(({ what, total }) => [what, total])).toEqual([
+    expect(wrong.map(({ field, total }) => [field, total])).toEqual([
       ['tags.slug', 7],
       ['tags.merged_into', 7],
       ...['games', 'image_posts', 'users'].map((table) => [`search.${table}`, expect.any(Number)]),

@@ -258,7 +258,7 @@ describe('tables that are big', () => {
     expect(await db.migrate()).toEqual([]);
     const wrong = await reconcile(db, { fix: false });
     // Nobody counted what was written by hand.
-    expect(wrong.filter(({ what }) => !/_count$|counters/.test(what) || what === 'image_posts.image_count')).toEqual(
+    expect(wrong.filter(({ field }) => !/_count$|counters/.test(field) || field === 'image_posts.image_count')).toEqual(
       [],
     );
     const [games] = await db.read<{ n: number }>("SELECT COUNT(*) AS n FROM games WHERE tag_ids = '2,1'");

@@ -397,7 +397,7 @@ describe('interrupted writes', () => {
     });
 
     const expiredRecords = (from: Database) => ({
-      what: 'idempotency records',
+      name: 'idempotency records',
       sweep: () => sweepRecords(from, now),
     });
 

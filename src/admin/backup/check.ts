@@ -8,16 +8,20 @@ import { BackupError } from './errors.ts';
 const SHOWN = 3;
 
 /**
- * Checks that a file is whole, holds the tables of the service, and that this version knows them all. `what` names the file in
+ * Checks that a file is whole, holds the tables of the service, and that this version knows them all. `subject` names the file in
  * the message, and `known` are the migrations of this version. @throws BackupError
  */
-export const checkInspection = ({ faults, migrations }: Inspection, what: string, known: readonly string[]): void => {
-  if (faults.length > 0) throw new BackupError(`${what} is damaged: ${faults.slice(0, SHOWN).join('; ')}.`);
-  if (migrations.length === 0) throw new BackupError(`${what} holds no database of this service.`);
+export const checkInspection = (
+  { faults, migrations }: Inspection,
+  subject: string,
+  known: readonly string[],
+): void => {
+  if (faults.length > 0) throw new BackupError(`${subject} is damaged: ${faults.slice(0, SHOWN).join('; ')}.`);
+  if (migrations.length === 0) throw new BackupError(`${subject} holds no database of this service.`);
   const unknown = migrations.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new BackupError(
-      `${what} was made by a newer version: this one does not know the migration ${unknown.join(', ')}. ` +
+      `${subject} was made by a newer version: this one does not know the migration ${unknown.join(', ')}. ` +
         'Use that version, or a later one.',
     );
   }
@@ -42,13 +46,13 @@ export const schemaFaultsIn = async ({ migrations, objects }: Inspection): Promi
  * Checks that a file holds nothing but what the service made: a trigger would go on writing wherever the file is used.
  * @throws BackupError
  */
-export const checkSchema = async (inspection: Inspection, what: string): Promise<void> => {
+export const checkSchema = async (inspection: Inspection, subject: string): Promise<void> => {
   const faults = await schemaFaultsIn(inspection);
   if (faults.length === 0) return;
   const rest = faults.length - SHOWN;
   const told = [...faults.slice(0, SHOWN), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
   throw new BackupError(
-    `${what} is not what this service makes: ${told}. Nothing was changed. If you know what it is and trust the rest, ` +
+    `${subject} is not what this service makes: ${told}. Nothing was changed. If you know what it is and trust the rest, ` +
       'take it out of a copy of the file first.',
   );
 };

@@ -9,7 +9,7 @@ import { serverChecks } from './server.ts';
 const consistency = async (db: Database): Promise<Finding> => {
   const { findings, rows } = await reconcileSample(db);
   if (findings.length === 0) return ok(`What is stored twice agrees in the ${rows} newest rows.`);
-  const wrong = findings.map(({ what, total }) => `${total} of ${what}`);
+  const wrong = findings.map(({ field, total }) => `${total} of ${field}`);
   return failure(`Among the ${rows} newest rows, these are wrong: ${wrong.join(', ')}.`, 'Run `reconcile --fix`.');
 };
 

@@ -36,10 +36,10 @@ export const noteRecords =
 
 /** Records in the audit log that hidden records were shown or deleted, in the same transaction. */
 export const noteHidden =
-  ({ by, action, subject = '' }: Reason, what: 'shown' | 'deleted') =>
+  ({ by, action, subject = '' }: Reason, change: 'shown' | 'deleted') =>
   async (tx: Transaction, ids: readonly Bytes[]): Promise<void> =>
     record(tx, nowOf(by), {
       action,
       subject,
-      [what === 'shown' ? 'after' : 'before']: { [what]: ids.map(idFromBytes) },
+      [change === 'shown' ? 'after' : 'before']: { [change]: ids.map(idFromBytes) },
     });

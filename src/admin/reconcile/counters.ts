@@ -99,5 +99,5 @@ export const checkCounters = async (db: Database, fix: boolean): Promise<CountDi
   const seen = (await compareCounters(db)).filter(isWrong);
   const wrong = db.dialect.isSharded && seen.length > 0 ? await db.transaction((tx) => stillWrong(tx, seen)) : seen;
   if (fix && wrong.length > 0) await db.transaction((tx) => repairCounters(tx, wrong));
-  return wrong.map(({ name, ...numbers }) => ({ what: 'counters.n', id: name, ...numbers }));
+  return wrong.map(({ name, ...numbers }) => ({ field: 'counters.n', id: name, ...numbers }));
 };

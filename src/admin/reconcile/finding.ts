@@ -1,7 +1,7 @@
 /** Something stored that differs from the rows it stands for. */
 export interface CountDifference {
   /** `games.like_count`, `counters.n`, `search.games`. */
-  what: string;
+  field: string;
   /** The id of the row that is wrong. */
   id: string;
   stored: number | string;
@@ -10,7 +10,7 @@ export interface CountDifference {
 
 /** The differences of a kind. */
 export interface ReconcileFinding {
-  what: string;
+  field: string;
   /** How many there are. */
   total: number;
   /** The first of them. */
@@ -25,9 +25,9 @@ export class ReconcileFindings {
 
   note(differences: readonly CountDifference[]): void {
     for (const difference of differences) {
-      const { what } = difference;
-      const finding = this.#findings.get(what) ?? { what, total: 0, samples: [] };
-      this.#findings.set(what, finding);
+      const { field } = difference;
+      const finding = this.#findings.get(field) ?? { field, total: 0, samples: [] };
+      this.#findings.set(field, finding);
       finding.total += 1;
       if (finding.samples.length < SAMPLES) finding.samples.push(difference);
     }

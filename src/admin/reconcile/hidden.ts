@@ -45,13 +45,13 @@ export const checkHidden = async (db: Database, fix: boolean): Promise<CountDiff
   for (const removable of removableKinds) {
     for await (const ids of halfShown(db, removable.kind)) {
       found.push(
-        ...ids.map((id) => ({ what: 'hidden_records', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })),
+        ...ids.map((id) => ({ field: 'hidden_records', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })),
       );
       if (fix) await finishShowing(db, removable, ids);
     }
   }
   for await (const ids of withMarksAside(db)) {
-    found.push(...ids.map((id) => ({ what: 'hidden_marks', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })));
+    found.push(...ids.map((id) => ({ field: 'hidden_marks', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })));
     if (!fix) continue;
     for (const { kind } of removableKinds) while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
     // The marks of deleted records are left.

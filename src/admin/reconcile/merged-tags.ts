@@ -18,7 +18,7 @@ export const checkTagSlugs = async (
   const outdated = await findOutdatedSlugs(db);
   if (fix) await renewSlugs(db, kinds, outdated, systemActor());
   return outdated.map(({ id, name, slug }) => ({
-    what: 'tags.slug',
+    field: 'tags.slug',
     id: String(id),
     stored: slug,
     actual: slugOf(name),
@@ -33,7 +33,7 @@ export const checkMergedTags = async (
 ): Promise<CountDifference[]> => {
   const found = await (fix ? moveLeftBehind : findLeftBehind)(db, kinds);
   return found.map(({ tags: [{ id }], records }) => ({
-    what: 'tags.merged_into',
+    field: 'tags.merged_into',
     id: String(id),
     stored: records,
     actual: 0,

@@ -19,7 +19,7 @@ type ColumnValue = number | string;
 
 /** Something that a row `p` holds, as SQL, and what it has to be by other rows or columns. */
 interface Compared {
-  what: string;
+  field: string;
   stored: string;
   actual: string;
 }
@@ -50,7 +50,7 @@ const counted = (rows: string): string => `(SELECT COUNT(*) FROM ${rows})`;
 
 /** Columns of a table that equal something. */
 const columnsOf = (table: string, values: Record<string, string>): Compared[] =>
-  Object.entries(values).map(([column, actual]) => ({ what: `${table}.${column}`, stored: `p.${column}`, actual }));
+  Object.entries(values).map(([column, actual]) => ({ field: `${table}.${column}`, stored: `p.${column}`, actual }));
 
 /** Writes the first values into these columns. */
 const assign =
@@ -65,7 +65,7 @@ const linkedType = ({ tagTable, foreignKey, typeColumn = '' }: ContentKind): Com
   const own = `COALESCE(p.${typeColumn}, '')`;
   const linked = `COALESCE(l.${typeColumn}, '')`;
   return {
-    what: `${tagTable}.${typeColumn}`,
+    field: `${tagTable}.${typeColumn}`,
     stored: `COALESCE((SELECT MIN(${linked}) FROM ${tagTable} l WHERE l.${foreignKey} = p.id AND ${linked} <> ${own}), ${own})`,
     actual: own,
   };
@@ -77,11 +77,11 @@ const imagesCompared = (dialect: Dialect): Compared[] => {
   const more = `CASE WHEN ${first} = ${MAX_SUMMARY_IMAGES} AND p.more_images IS NOT NULL THEN ${dialect.jsonLength('p.more_images')} ELSE 0 END`;
   return [
     {
-      what: 'image_posts.images',
+      field: 'image_posts.images',
       stored: first,
       actual: `CASE WHEN ${first} > ${MAX_SUMMARY_IMAGES} THEN ${MAX_SUMMARY_IMAGES} ELSE ${first} END`,
     },
-    { what: 'image_posts.image_count', stored: 'p.image_count', actual: `${first} + ${more}` },
+    { field: 'image_posts.image_count', stored: 'p.image_count', actual: `${first} + ${more}` },
   ];
 };
 
@@ -200,8 +200,8 @@ const countRows = async (
 
 const differencesOf = ({ compared }: CheckedTable, row: ComparedRow): CountDifference[] =>
   compared
-    .map(({ what }, place) => ({
-      what,
+    .map(({ field }, place) => ({
+      field,
       id: nameOf(row.id),
       stored: row[`stored${place}`] ?? 0,
       actual: row[`actual${place}`] ?? 0,

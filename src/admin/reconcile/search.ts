@@ -36,7 +36,7 @@ export const checkSearch = async (
     }
   }
   return found.map(({ id, isMissing }) => ({
-    what: `search.${kind.table}`,
+    field: `search.${kind.table}`,
     id: idFromBytes(id),
     stored: isMissing ? 'missing' : 'outdated',
     actual: 'there',

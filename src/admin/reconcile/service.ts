@@ -55,7 +55,7 @@ export const reconcile = async (
   findings.note(await checkCounters(db, fix));
   for (const kind of searchKinds) findings.note(await checkSearch(db, kind, fix, onCompared));
   if (fix && findings.all.length > 0) {
-    const after = Object.fromEntries(findings.all.map(({ what, total }) => [what, total]));
+    const after = Object.fromEntries(findings.all.map(({ field, total }) => [field, total]));
     await db.transaction((tx) => record(tx, by, { action: 'reconcile --fix', subject: 'what is stored twice', after }));
   }
   return findings.all;

@@ -24,9 +24,9 @@ const section = (id: string, title: string, content: string): string =>
   `<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 ${content}</section>`;
 
-const usageTable = (what: string, usages: readonly Usage[]): string =>
+const usageTable = (title: string, usages: readonly Usage[]): string =>
   table(
-    [what, 'In use', 'Limit', 'Waiting'],
+    [title, 'In use', 'Limit', 'Waiting'],
     usages.map(({ name, used, limit, waiting }) => [name, used, Math.round(limit), waiting]),
     'Nothing was used yet.',
   );

@@ -128,8 +128,8 @@ const counterOfAll = (
   found: ReadonlyMap<string, Tag>,
 ): CountMade | undefined => {
   if (creations.every(({ quota }) => quota === undefined)) return undefined;
-  return async (what) => {
-    if (what !== 'tags') throw new NotTogether();
+  return async (part) => {
+    if (part !== 'tags') throw new NotTogether();
     const claimed = new Set<string>();
     const made = new Map<string, { quota: Quota; n: number }>();
     for (const { draft, quota } of creations) {

@@ -21,7 +21,7 @@ const CACHE_BYTES = 8 * 2 ** 20;
 const MAX_LEVEL = 2;
 
 interface Due {
-  what: 'tail' | 'segments' | 'unbuilt' | 'garbage';
+  work: 'tail' | 'segments' | 'unbuilt' | 'garbage';
   kind: number;
   level: number;
   n: number;
@@ -190,8 +190,8 @@ export class Indexer {
   async #step(kind: SearchKind): Promise<boolean> {
     const due = await this.#due(kind);
     const { run, fanout } = this.#sizes;
-    const n = (what: Due['what'], level = 0): number =>
-      due.find((row) => row.what === what && row.level === level)?.n ?? 0;
+    const n = (work: Due['work'], level = 0): number =>
+      due.find((row) => row.work === work && row.level === level)?.n ?? 0;
     const isLong = n('tail') >= run;
     const full = Array.from({ length: MAX_LEVEL }, (_, level) => level).find((level) => n('segments', level) >= fanout);
     const isUnbuilt = n('unbuilt') > 0;
@@ -209,7 +209,7 @@ export class Indexer {
     const now = Date.now();
     const { building, live, dead } = segmentState;
     return this.#db.read<Due>(
-      `SELECT 'tail' AS what, 0 AS level, COUNT(*) AS n FROM search_tail WHERE kind = ?
+      `SELECT 'tail' AS work, 0 AS level, COUNT(*) AS n FROM search_tail WHERE kind = ?
       UNION ALL SELECT 'segments', level, COUNT(*) FROM search_segments WHERE kind = ? AND state = ? GROUP BY level
       UNION ALL SELECT 'unbuilt', 0, COUNT(*) FROM search_kinds WHERE kind = ? AND ready = 0
       UNION ALL SELECT 'garbage', 0, COUNT(*) FROM search_segments

@@ -43,7 +43,7 @@ type ParameterName = keyof typeof parameters;
 /** Something that goes wrong on demand. */
 export interface InjectedFault {
   place: FaultPlace;
-  what: string;
+  kind: string;
   /** The number of attempts that fail; all without it. */
   times?: number;
   /** How long it takes: `delay` and `drip`. */
@@ -80,20 +80,20 @@ const pairOf = (text: string): [name: string, value: string] => {
 
 const parseFault = (text: string): InjectedFault => {
   const [first, ...others] = text.split(';').map(pairOf);
-  const [place, what] = first ?? ['', ''];
-  if (!has(places, place) || !(places[place] as readonly string[]).includes(what)) throw refuse(FAULT);
-  const fault: InjectedFault = { place, what };
+  const [place, kind] = first ?? ['', ''];
+  if (!has(places, place) || !(places[place] as readonly string[]).includes(kind)) throw refuse(FAULT);
+  const fault: InjectedFault = { place, kind };
   for (const [name, value] of others) {
     const number =
       has(parameters, name) && fault[name] === undefined ? wholeNumber(value, parameters[name]) : undefined;
     if (number === undefined) throw refuse(FAULT);
     fault[name as ParameterName] = number;
   }
-  const takesTime = what === 'delay' || what === 'drip';
+  const takesTime = kind === 'delay' || kind === 'drip';
   const isRight =
     fault.times !== 0 &&
     (fault.ms !== undefined) === takesTime &&
-    (fault['retry-after'] === undefined || statuses.includes(what));
+    (fault['retry-after'] === undefined || statuses.includes(kind));
   if (!isRight) throw refuse(FAULT);
   return fault;
 };
@@ -147,7 +147,7 @@ export const faultPlanOf = (request: Request): FaultPlan => {
   }
   return {
     delayMs,
-    faults: status === undefined ? faults : [{ place: 'before', what: status }],
+    faults: status === undefined ? faults : [{ place: 'before', kind: status }],
     name: isCounted ? name : undefined,
   };
 };
@@ -168,16 +168,16 @@ const reset = ({ socket }: Request): void => {
 };
 
 /** Answers with a status of `statuses`: the service's own as it would, a proxy's as a proxy would. */
-const fail = (response: Response, { place, what, 'retry-after': retryAfter }: InjectedFault, docs: ErrorDocs): void => {
+const fail = (response: Response, { place, kind, 'retry-after': retryAfter }: InjectedFault, docs: ErrorDocs): void => {
   const { requestId, procedure } = response.locals;
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   const isUndone = place === 'before' || reads.has(procedure);
   const known: Partial<Record<string, Reason>> = isUndone ? reasons : laterReasons;
-  const reason = known[what];
+  const reason = known[kind];
   if (reason === undefined) {
-    const title = `${what} ${proxies[Number(what) as keyof typeof proxies]}`;
+    const title = `${kind} ${proxies[Number(kind) as keyof typeof proxies]}`;
     const patience = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
-    sendJson(response, Number(what), `<html><body><h1>${title}</h1></body></html>\n`, patience, 'text/html');
+    sendJson(response, Number(kind), `<html><body><h1>${title}</h1></body></html>\n`, patience, 'text/html');
     return;
   }
   const error = new AppError(reason, retryAfter === undefined ? {} : { retryAfter });
@@ -191,10 +191,10 @@ export const failBefore = async (
   fault: InjectedFault,
   docs: ErrorDocs,
 ): Promise<boolean> => {
-  if (fault.what === 'delay') await delay(response, fault.ms ?? 0);
-  else if (fault.what === 'reset') reset(request);
+  if (fault.kind === 'delay') await delay(response, fault.ms ?? 0);
+  else if (fault.kind === 'reset') reset(request);
   else fail(response, fault, docs);
-  return fault.what === 'delay' && !response.destroyed;
+  return fault.kind === 'delay' && !response.destroyed;
 };
 
 /** Sends a body in chunks over `ms` milliseconds. */
@@ -213,12 +213,12 @@ const breakBody = async (
   request: Request,
   response: Response,
   body: Buffer,
-  { what, ms = 0 }: InjectedFault,
+  { kind, ms = 0 }: InjectedFault,
 ): Promise<void> => {
   const half = body.subarray(0, Math.floor(body.length / 2));
-  if (what === 'drip') {
+  if (kind === 'drip') {
     await drip(response, body, ms);
-  } else if (what === 'truncate') {
+  } else if (kind === 'truncate') {
     response.setHeader('Content-Length', String(half.length));
     response.end(half);
   } else {
@@ -226,7 +226,7 @@ const breakBody = async (
       response.write(half, resolve);
     });
     await delay(response, ARRIVAL_MS);
-    if (what === 'reset') reset(request);
+    if (kind === 'reset') reset(request);
     else request.socket.end();
   }
 };
@@ -247,10 +247,10 @@ export const failLater = (request: Request, response: Response, fault: InjectedF
     const body = Buffer.from((given ?? '') as string | Buffer);
     const happen = async (): Promise<void> => {
       if (fault.place === 'body') await breakBody(request, response, body, fault);
-      else if (fault.what === 'delay') {
+      else if (fault.kind === 'delay') {
         await delay(response, fault.ms ?? 0);
         response.end(body);
-      } else if (fault.what === 'reset') reset(request);
+      } else if (fault.kind === 'reset') reset(request);
       else fail(response, fault, docs);
     };
     void happen();

@@ -10,10 +10,10 @@ const printFindings = (findings: readonly ReconcileFinding[]): void => {
   printTable(
     ['WHAT', 'ID', 'STORED', 'ACTUAL'],
     findings.flatMap(({ samples }) =>
-      samples.map(({ what, id, stored, actual }) => [what, id, String(stored), String(actual)]),
+      samples.map(({ field, id, stored, actual }) => [field, id, String(stored), String(actual)]),
     ),
   );
-  print('', ...findings.map(({ what, total, samples }) => `${what}: ${total} wrong, ${samples.length} shown`));
+  print('', ...findings.map(({ field, total, samples }) => `${field}: ${total} wrong, ${samples.length} shown`));
 };
 
 export const reconcileCommand = (): Command =>

@@ -53,7 +53,7 @@ const NO_JSON = '{"json":';
 
 interface RefusedAttempt {
   /** The refused input, for the name: `refuses …`. */
-  what: string;
+  title: string;
   request: Request | (() => Promise<Request>);
   /** Whether to send it without the key, which then needs no scope. */
   anonymous?: boolean;
@@ -65,8 +65,8 @@ interface RefusedAttempt {
 const refused =
   (reason: Reason, attempts: (operation: Operation, session: VerifySession) => RefusedAttempt[]): Provocation =>
   (operation, session) =>
-    attempts(operation, session).map(({ what, request, anonymous = false, needs = operation.needs }) => ({
-      ...checkOf(operation, reason, `refuses ${what}`, async () => {
+    attempts(operation, session).map(({ title, request, anonymous = false, needs = operation.needs }) => ({
+      ...checkOf(operation, reason, `refuses ${title}`, async () => {
         const sent = typeof request === 'function' ? await request() : request;
         expectFailure(await session.send(operation, sent, { anonymous }), reason, operation.id);
       }),
@@ -80,7 +80,7 @@ const exampleBody = ({ example }: Operation): string => bodyOf(example.input);
 const padded = (bytes: number): string => bodyOf({ unknownMember: 1 }).padEnd(bytes);
 
 const tooLarge = refused('PAYLOAD_TOO_LARGE', ({ bodyLimit }) => [
-  { what: `a body of ${bodyLimit + 1} bytes`, request: async () => ({ body: padded(bodyLimit + 1) }) },
+  { title: `a body of ${bodyLimit + 1} bytes`, request: async () => ({ body: padded(bodyLimit + 1) }) },
 ]);
 
 const largeBodies: Provocation = (operation, session) => {
@@ -126,8 +126,8 @@ const notFound = (reason: Reason): Provocation =>
   refused(reason, ({ example, idMember }, session) =>
     idMember === undefined
       ? []
-      : Object.entries(unknownIds(session)).map(([what, id]) => ({
-          what,
+      : Object.entries(unknownIds(session)).map(([title, id]) => ({
+          title,
           request: { body: bodyOf({ ...session.marked(example.input), [idMember]: id }) },
         })),
   );
@@ -155,7 +155,7 @@ const ofAnotherAuthor = async (operation: Operation, session: VerifySession): Pr
 
 const tooDeep = refused('PAGE_TOO_DEEP', ({ example }) => [
   {
-    what: `page ${MAX_PAGE_DEPTH + 1} of 1 record each`,
+    title: `page ${MAX_PAGE_DEPTH + 1} of 1 record each`,
     request: { body: bodyOf({ ...example.input, page: MAX_PAGE_DEPTH + 1, limit: 1 }) },
   },
 ]);
@@ -168,7 +168,7 @@ const foreignCursor = async (operation: Operation, session: VerifySession): Prom
 };
 
 const ofOtherFilters = (operation: Operation, session: VerifySession): RefusedAttempt => ({
-  what: 'a cursor of other filters',
+  title: 'a cursor of other filters',
   request: async () => {
     const cursor = await foreignCursor(operation, session);
     return { body: bodyOf({ limit: 1, page: 1, cursor, search: session.run }) };
@@ -190,7 +190,7 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
 
   METHOD_NOT_SUPPORTED: refused('METHOD_NOT_SUPPORTED', ({ effect }) =>
     ['PUT', 'DELETE', ...(effect === 'write' ? ['GET'] : [])].map((method) => ({
-      what: method,
+      title: method,
       request: { method },
       needs: [],
     })),
@@ -198,20 +198,20 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
 
   UNSUPPORTED_MEDIA_TYPE: refused('UNSUPPORTED_MEDIA_TYPE', (operation) =>
     ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-16'].map((type) => ({
-      what: type,
+      title: type,
       request: { body: exampleBody(operation), headers: { 'Content-Type': type } },
       needs: [],
     })),
   ),
 
   KEY_MISSING: refused('KEY_MISSING', (operation) => [
-    { what: 'a call without a key', request: { body: exampleBody(operation) }, anonymous: true },
-    { what: 'a call without a key before it looks at the body', request: { body: NO_JSON }, anonymous: true },
+    { title: 'a call without a key', request: { body: exampleBody(operation) }, anonymous: true },
+    { title: 'a call without a key before it looks at the body', request: { body: NO_JSON }, anonymous: true },
   ]),
 
   KEY_MALFORMED: refused('KEY_MALFORMED', (operation) =>
     ['Bearer no-key', 'Basic dXNlcjpwYXNzd29yZA=='].map((authorization) => ({
-      what: `\`${authorization}\``,
+      title: `\`${authorization}\``,
       request: { body: exampleBody(operation), headers: { Authorization: authorization } },
       needs: [],
     })),
@@ -219,7 +219,7 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
 
   KEY_UNKNOWN: refused('KEY_UNKNOWN', (operation, { caller }) => [
     {
-      what: 'a key that was never issued',
+      title: 'a key that was never issued',
       request: { body: exampleBody(operation), headers: { Authorization: `Bearer ${caller.unknownKey}` } },
       needs: [],
     },
@@ -229,8 +229,8 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
   PAYLOAD_TOO_LARGE: largeBodies,
 
   MALFORMED_JSON: refused('MALFORMED_JSON', () => [
-    { what: 'JSON that is cut short', request: { body: NO_JSON } },
-    { what: 'what is no JSON', request: { body: 'limit=1&page=1' } },
+    { title: 'JSON that is cut short', request: { body: NO_JSON } },
+    { title: 'what is no JSON', request: { body: 'limit=1&page=1' } },
   ]),
 
   VALIDATION_FAILED: inputChecks,
@@ -245,13 +245,13 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
   CURSOR_INVALID: refused('CURSOR_INVALID', (operation, session) => {
     const pages = session.lists.includes(operation);
     const made = pages ? { limit: 1, page: 1, cursor: 'no-cursor' } : { after: 'no-cursor' };
-    const own = { what: 'a cursor of its own making', request: { body: bodyOf(made) } };
+    const own = { title: 'a cursor of its own making', request: { body: bodyOf(made) } };
     return pages ? [own, ofOtherFilters(operation, session)] : [own];
   }),
 
   NOT_OWNER: refused('NOT_OWNER', (operation, session) => [
     {
-      what: 'a record of another author',
+      title: 'a record of another author',
       request: async () => {
         const id = await ofAnotherAuthor(operation, session);
         return { body: bodyOf(harmlessInput(operation, id)) };
@@ -261,7 +261,7 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
 
   IDEMPOTENCY_KEY_INVALID: refused('IDEMPOTENCY_KEY_INVALID', (operation) =>
     [`${'k'.repeat(idempotencyKey.maxLength)}k`, 'clé'].map((key) => ({
-      what: `the ${idempotencyKey.name} ${show(key)}`,
+      title: `the ${idempotencyKey.name} ${show(key)}`,
       request: { body: exampleBody(operation), headers: { [idempotencyKey.name]: key } },
     })),
   ),
@@ -275,11 +275,11 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
   DELIVERY_NOT_FOUND: notFound('DELIVERY_NOT_FOUND'),
 
   WEBHOOK_URL_FORBIDDEN: refused('WEBHOOK_URL_FORBIDDEN', ({ example }) => [
-    { what: FORBIDDEN_URL, request: { body: bodyOf({ ...example.input, url: FORBIDDEN_URL }) } },
+    { title: FORBIDDEN_URL, request: { body: bodyOf({ ...example.input, url: FORBIDDEN_URL }) } },
   ]),
 
   WEBHOOK_NOT_ACTIVE: refused('WEBHOOK_NOT_ACTIVE', (_, { webhooks }) => [
-    { what: 'a webhook that is paused', request: async () => ({ body: bodyOf({ id: await webhooks.paused() }) }) },
+    { title: 'a webhook that is paused', request: async () => ({ body: bodyOf({ id: await webhooks.paused() }) }) },
   ]),
 };
 

@@ -42,12 +42,12 @@ const typesOf = ({ types }: SchemaShape): ReadonlySet<string> | undefined =>
 
 /** How what may be there differs: `narrow` values that are gone, `wide` values that are new. */
 const differencesOfSets = (
-  what: string,
+  noun: string,
   before: ReadonlySet<unknown> | undefined,
   now: ReadonlySet<unknown> | undefined,
   way: Direction,
 ): Omit<SchemaDifference, 'path'>[] => {
-  const all = `any ${what}`;
+  const all = `any ${noun}`;
   if (!before && !now) return [];
   if (!before || !now) {
     const breaks = before ? way === 'reply' : way === 'request';
@@ -56,9 +56,9 @@ const differencesOfSets = (
   const [gone, fresh] = [lacking(before, now), lacking(now, before)];
   return [
     ...(gone.length > 0
-      ? [{ expected: `the ${what} ${wordsOf(gone)}`, came: NOTHING, breaks: way === 'request' }]
+      ? [{ expected: `the ${noun} ${wordsOf(gone)}`, came: NOTHING, breaks: way === 'request' }]
       : []),
-    ...(fresh.length > 0 ? [{ expected: `no ${what} ${wordsOf(fresh)}`, came: 'it', breaks: way === 'reply' }] : []),
+    ...(fresh.length > 0 ? [{ expected: `no ${noun} ${wordsOf(fresh)}`, came: 'it', breaks: way === 'reply' }] : []),
   ];
 };
 
