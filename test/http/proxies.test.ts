@@ -89,7 +89,8 @@ describe('trusted proxies', () => {
       ),
     );
     const statuses = replies.map(({ status }) => status);
-    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(90);
+    // Five a second are let through. If ports told callers apart, 45 were refused at most.
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(50);
     const other = { headers: { 'X-Forwarded-For': '192.0.2.11:1024' } };
     expect((await fetch(`${served.base}/api/trpc/game.getTypeStats`, other)).status).toBe(200);
   });
