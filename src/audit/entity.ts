@@ -2,7 +2,6 @@ import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
-import type { Bytes } from '../db/values.ts';
 
 /** A privileged act. The id holds the time. */
 export interface AuditRow {
@@ -10,19 +9,9 @@ export interface AuditRow {
   actor: string;
   action: string;
   subject: string;
+  /** JSON; null where there is nothing to record. */
   before: string | null;
   after: string | null;
-}
-
-/** The columns of an act, as the drivers return them. */
-export interface AuditColumns {
-  id: Bytes;
-  actor: string;
-  action: string;
-  subject: string;
-  /** JSON; null where there is nothing to record. */
-  before_act: string | null;
-  after_act: string | null;
 }
 
 export const entriesIn = repositoryOf<AuditRow>('AuditEntry');

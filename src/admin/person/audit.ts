@@ -1,8 +1,9 @@
+import { type FindOptionsWhere, In, Like, MoreThan } from 'typeorm';
 import { scopes } from '../../../contract/index.ts';
-import type { AuditColumns } from '../../audit/entity.ts';
-import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
+import { type AuditRow, entriesIn } from '../../audit/entity.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import type { Bytes } from '../../db/values.ts';
+import { NIL_ID } from '../../db/values.ts';
 
 /** Takes the place of a name. */
 const ERASED = '[erased]';
@@ -48,33 +49,28 @@ const hasPart = (value: unknown, isMeant: (part: State) => boolean): boolean => 
   return isState(value) && (isMeant(value) || hasPart(Object.values(value), isMeant));
 };
 
-/** The state before or after an act, as it is stored. */
-type Stored = string | null;
-type StoredEntry = Pick<AuditColumns, 'id' | 'subject' | 'before_act' | 'after_act'> & {
-  actor: string;
-  action: string;
-};
-
-const mapStates = <E extends StoredEntry>(entry: E, change: (state: unknown) => unknown): E => {
-  const changed = (stored: Stored): Stored => (stored === null ? null : JSON.stringify(change(JSON.parse(stored))));
-  return { ...entry, before_act: changed(entry.before_act), after_act: changed(entry.after_act) };
+/** An entry with other states before and after its act, which are stored as JSON. */
+const mapStates = (entry: AuditRow, change: (state: unknown) => unknown): AuditRow => {
+  const changed = (stored: string | null): string | null =>
+    stored === null ? null : JSON.stringify(change(JSON.parse(stored)));
+  return { ...entry, before: changed(entry.before), after: changed(entry.after) };
 };
 
 /** Whether an entry also tells of other users. */
-const isShared = ({ before_act: before, after_act: after }: StoredEntry, userId: string): boolean =>
+const isShared = ({ before, after }: AuditRow, userId: string): boolean =>
   [before, after].some(
     (stored) =>
       stored !== null && hasPart(JSON.parse(stored), (part) => ![undefined, userId].includes(ownerOf(part) as string)),
   );
 
 /** An entry without the names and texts of a user whom it tells of. */
-const withoutUser = <E extends StoredEntry>(entry: E, userId: string): E =>
+const withoutUser = (entry: AuditRow, userId: string): AuditRow =>
   isShared(entry, userId)
     ? mapStates(entry, (state) => changeParts(state, (part) => ownerOf(part) === userId, withoutTexts))
     : mapStates(entry, withoutTexts);
 
 /** An entry about a user without what it tells of others. */
-export const onlyAbout = <E extends StoredEntry>(entry: E, userId: string): E =>
+export const onlyAbout = (entry: AuditRow, userId: string): AuditRow =>
   mapStates(entry, (state) =>
     changeParts(
       state,
@@ -86,7 +82,7 @@ export const onlyAbout = <E extends StoredEntry>(entry: E, userId: string): E =>
 const isTag = (part: State): boolean => typeof part['slug'] === 'string';
 
 /** An entry without the names of tags. */
-const withoutTags = <E extends StoredEntry>(entry: E, slugs: ReadonlySet<string>): E => {
+const withoutTags = (entry: AuditRow, slugs: ReadonlySet<string>): AuditRow => {
   const isGone = slugs.has(entry.subject.replace(/^tag /, ''));
   const withoutName = (part: State): unknown => (slugs.has(String(part['slug'])) ? withoutTexts(part) : part);
   const changed = mapStates(entry, (state) => {
@@ -97,18 +93,16 @@ const withoutTags = <E extends StoredEntry>(entry: E, slugs: ReadonlySet<string>
   return isGone ? { ...changed, subject: `tag ${ERASED}` } : changed;
 };
 
-/** The entries of the audit log that a condition holds for, oldest first, part by part. */
-async function* entriesWhere(
-  reader: Reader,
-  condition: string,
-  parameters: readonly Parameter[],
-): AsyncGenerator<StoredEntry[]> {
-  for (let after: Bytes = Buffer.alloc(0); ;) {
-    const rows = await reader.read<StoredEntry>(
-      `SELECT id, actor, action, subject, before_act, after_act FROM audit_entries
-      WHERE id > ? AND (${condition}) ORDER BY id LIMIT ${READ_AT_ONCE}`,
-      [after, ...parameters],
-    );
+type Condition = FindOptionsWhere<AuditRow>;
+
+/** The entries of the audit log that one of the conditions holds for, oldest first, part by part. */
+async function* entriesWhere(reader: Reader, conditions: () => Condition[]): AsyncGenerator<AuditRow[]> {
+  for (let after = NIL_ID; ;) {
+    const rows = await entriesIn(reader).find({
+      where: conditions().map((condition) => ({ ...condition, id: MoreThan(after) })),
+      order: { id: 'ASC' },
+      take: READ_AT_ONCE,
+    });
     const last = rows.at(-1);
     if (!last) return;
     after = last.id;
@@ -116,43 +110,28 @@ async function* entriesWhere(
   }
 }
 
-const ABOUT = ['subject', 'before_act', 'after_act'].map((column) => `INSTR(${column}, ?) > 0`).join(' OR ');
+const about = (userId: string): Condition[] => {
+  const names = `%${userId}%`;
+  return [{ subject: Like(names) }, { before: Like(names) }, { after: Like(names) }];
+};
 
 /** The entries that tell of a user: who did what to the user, the user's keys, or the user's records. */
-export const entriesAbout = (reader: Reader, userId: string): AsyncGenerator<StoredEntry[]> =>
-  entriesWhere(reader, ABOUT, [userId, userId, userId]);
+export const entriesAbout = (reader: Reader, userId: string): AsyncGenerator<AuditRow[]> =>
+  entriesWhere(reader, () => about(userId));
 
 /** Whether a user was deleted, by an entry that tells of it. */
-export const isDeleted = async (reader: Reader, userId: string): Promise<boolean> => {
-  const rows = await reader.read(
-    "SELECT id FROM audit_entries WHERE subject = ? AND action IN ('users delete', 'users erase') LIMIT 1",
-    [`user ${userId}`],
-  );
-  return rows.length > 0;
-};
+export const isDeleted = (reader: Reader, userId: string): Promise<boolean> =>
+  entriesIn(reader).existsBy({ subject: `user ${userId}`, action: In(['users delete', 'users erase']) });
 
 /** How many entries tell of a user. */
-export const countEntriesAbout = async (reader: Reader, userId: string): Promise<number> => {
-  const [row] = await reader.read<{ n: number }>(`SELECT COUNT(*) AS n FROM audit_entries WHERE ${ABOUT}`, [
-    userId,
-    userId,
-    userId,
-  ]);
-  return row?.n ?? 0;
-};
+export const countEntriesAbout = (reader: Reader, userId: string): Promise<number> =>
+  entriesIn(reader).countBy(about(userId));
 
-const isSame = (a: StoredEntry, b: StoredEntry): boolean =>
-  a.subject === b.subject && a.before_act === b.before_act && a.after_act === b.after_act;
+const isSame = (a: AuditRow, b: AuditRow): boolean =>
+  a.subject === b.subject && a.before === b.before && a.after === b.after;
 
-const rewrite = async (tx: Transaction, entries: readonly StoredEntry[]): Promise<void> => {
-  for (const { id, subject, before_act: before, after_act: after } of entries) {
-    await tx.execute('UPDATE audit_entries SET subject = ?, before_act = ?, after_act = ? WHERE id = ?', [
-      subject,
-      before,
-      after,
-      id,
-    ]);
-  }
+const rewrite = async (tx: Transaction, entries: readonly AuditRow[]): Promise<void> => {
+  for (const { id, subject, before, after } of entries) await entriesIn(tx).update({ id }, { subject, before, after });
 };
 
 /**
@@ -161,10 +140,7 @@ const rewrite = async (tx: Transaction, entries: readonly StoredEntry[]): Promis
  */
 export const eraseNames = async (db: Database, userId: string, slugs: ReadonlySet<string>): Promise<number> => {
   let changed = 0;
-  const change = async (
-    parts: AsyncGenerator<StoredEntry[]>,
-    without: (entry: StoredEntry) => StoredEntry,
-  ): Promise<void> => {
+  const change = async (parts: AsyncGenerator<AuditRow[]>, without: (entry: AuditRow) => AuditRow): Promise<void> => {
     for await (const entries of parts) {
       const due = entries.map(without).filter((entry, index) => !isSame(entry, entries[index]!));
       if (due.length > 0) await db.transaction((tx) => rewrite(tx, due));
@@ -173,7 +149,10 @@ export const eraseNames = async (db: Database, userId: string, slugs: ReadonlySe
   };
   await change(entriesAbout(db, userId), (entry) => withoutUser(entry, userId));
   if (slugs.size > 0) {
-    await change(entriesWhere(db, "action LIKE 'tags %'", []), (entry) => withoutTags(entry, slugs));
+    await change(
+      entriesWhere(db, () => [{ action: Like('tags %') }]),
+      (entry) => withoutTags(entry, slugs),
+    );
   }
   return changed;
 };

@@ -147,9 +147,9 @@ async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> 
   for await (const entries of entriesAbout(db, userId)) {
     yield entries
       .map((entry) => onlyAbout(entry, userId))
-      .map(({ id, action, subject, before_act: before, after_act: after }) => ({
-        id: idFromBytes(id),
-        at: timeOf(idFromBytes(id)),
+      .map(({ id, action, subject, before, after }) => ({
+        id,
+        at: timeOf(id),
         action,
         subject,
         before: before === null ? null : (JSON.parse(before) as unknown),
