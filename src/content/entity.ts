@@ -1,6 +1,7 @@
 import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
 import type { ContentKind } from './kind.ts';
 
@@ -139,7 +140,7 @@ export const counterEntity = (engine: Engine): EntitySchema =>
     columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
   });
 
-interface HiddenRecordRow {
+export interface HiddenRecordRow {
   authorId: string;
   recordId: string;
   /** The table of its kind. */
@@ -151,11 +152,16 @@ interface HiddenRecordRow {
   /** Why it is hidden by itself. */
   reason: string | null;
 }
-interface HiddenMarkRow {
+
+/** A favorite or reaction to a hidden record. */
+export interface HiddenMarkRow {
   recordId: string;
   userId: string;
   mark: 'favorite' | 'like' | 'dislike';
 }
+
+export const hiddenRecordsIn = repositoryOf<HiddenRecordRow>('HiddenRecord');
+export const hiddenMarksIn = repositoryOf<HiddenMarkRow>('HiddenMark');
 
 /** The length of the reason for which a record is hidden. */
 export const HIDDEN_REASON_LENGTH = 500;

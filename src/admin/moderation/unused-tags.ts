@@ -1,5 +1,5 @@
 import { type Actor, record } from '../../audit/log.ts';
-import { type Bytes, listFromDb } from '../../db/values.ts';
+import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
 import type { Database } from '../../db/database.ts';
 import type { Transaction } from '../../db/connection.ts';
 import { inList } from '../../db/sql/in-list.ts';
@@ -21,7 +21,7 @@ const isUnused = (tag: string): string => countColumns.map((column) => `${tag}.$
 /** The tags that hidden records have, but those of an author, and the tags that such tags were merged into. */
 export const usedByHidden = async (db: Database, exceptAuthor?: Bytes): Promise<Set<number>> => {
   const used = new Set<number>();
-  for await (const lists of readHiddenTagIds(db, exceptAuthor))
+  for await (const lists of readHiddenTagIds(db, exceptAuthor && idFromBytes(exceptAuthor)))
     for (const list of lists) for (const id of listFromDb(list)) used.add(id);
   const merged = used.size === 0 ? [] : await readMerged(db);
   for (const { id, merged_into: into } of merged) if (used.has(id)) used.add(into);

@@ -1,19 +1,18 @@
+import { In } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
-import { inList } from '../../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../../db/values.ts';
+import { hiddenMarksIn, hiddenRecordsIn } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
 
 /** Deletes some of the marks of a hidden record. Returns whether there may be more. */
 export const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
-  const rows = await tx.read<{ user_id: Bytes; mark: string }>(
-    `SELECT user_id, mark FROM hidden_marks WHERE record_id = ? ORDER BY user_id LIMIT ${MARKS_AT_ONCE}`,
-    [id],
-  );
+  const recordId = idFromBytes(id);
+  const marks = hiddenMarksIn(tx);
+  const rows = await marks.find({ where: { recordId }, order: { userId: 'ASC' }, take: MARKS_AT_ONCE });
   if (rows.length === 0) return false;
-  const { sql, parameters } = inList(rows.map(({ user_id: user }) => user));
-  await tx.execute(`DELETE FROM hidden_marks WHERE record_id = ? AND user_id IN (${sql})`, [id, ...parameters]);
+  await marks.delete({ recordId, userId: In(rows.map(({ userId }) => userId)) });
   return rows.length === MARKS_AT_ONCE;
 };
 
@@ -43,14 +42,13 @@ export const deleteHiddenRecord = async (
   id: Bytes,
   before: (tx: Transaction, record: { title: string; authorId: string }) => Promise<void>,
 ): Promise<boolean> => {
-  const find = (reader: Pick<Transaction, 'read'>, end = ''): Promise<{ author_id: Bytes; record: string }[]> =>
-    reader.read(`SELECT author_id, record FROM hidden_records WHERE record_id = ? AND kind = ? ${end}`, [id, table]);
-  if ((await find(db)).length === 0) return false;
+  const which = { recordId: idFromBytes(id), kind: table };
+  if (!(await hiddenRecordsIn(db).existsBy(which))) return false;
   while (await db.transaction((tx) => dropEngagement(tx, id)));
   return db.transaction(async (tx) => {
-    const [row] = await find(tx, tx.dialect.forUpdate);
+    const row = await hiddenRecordsIn(tx).findOne({ where: which, ...tx.dialect.lockingRows });
     if (!row) return false;
-    await before(tx, { title: (JSON.parse(row.record) as HiddenSnapshot).title, authorId: idFromBytes(row.author_id) });
+    await before(tx, { title: (JSON.parse(row.record) as HiddenSnapshot).title, authorId: row.authorId });
     return (await forget(tx, [id])) > 0;
   });
 };

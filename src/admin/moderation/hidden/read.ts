@@ -1,7 +1,9 @@
+import { In, MoreThan, Not } from 'typeorm';
 import type { Reader } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
-import { inList, partsOf } from '../../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, storedIdToBytes } from '../../../db/values.ts';
+import { partsOf } from '../../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes, NIL_ID } from '../../../db/values.ts';
+import { hiddenRecordsIn } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import type { HiddenSnapshot } from './snapshot.ts';
 
@@ -65,24 +67,18 @@ export async function* readHiddenOf<Columns>(
 export const findHiddenIds = async (reader: Reader, ids: readonly Bytes[]): Promise<Set<string>> => {
   const found = new Set<string>();
   for (const part of partsOf(ids)) {
-    const { sql, parameters } = inList(part);
-    const rows = await reader.read<{ id: Bytes }>(
-      `SELECT record_id AS id FROM hidden_records WHERE record_id IN (${sql})`,
-      parameters,
-    );
-    for (const { id } of rows) found.add(idFromBytes(id));
+    const rows = await hiddenRecordsIn(reader).find({
+      select: { recordId: true },
+      where: { recordId: In(part.map(idFromBytes)) },
+    });
+    for (const { recordId } of rows) found.add(recordId);
   }
   return found;
 };
 
 /** How many records of a kind by an author are hidden. */
-export const countHidden = async (db: Database, authorId: string, { table }: ContentKind): Promise<number> => {
-  const [row] = await db.read<{ n: number }>(
-    'SELECT COUNT(*) AS n FROM hidden_records WHERE author_id = ? AND kind = ?',
-    [storedIdToBytes(authorId), table],
-  );
-  return row?.n ?? 0;
-};
+export const countHidden = (db: Database, authorId: string, { table }: ContentKind): Promise<number> =>
+  hiddenRecordsIn(db).countBy({ authorId, kind: table });
 
 /** Why a record is hidden: by itself, for a reason; with its author; or both. */
 export interface HiddenColumns {
@@ -148,19 +144,17 @@ export async function* listHidden(
 }
 
 /** The ids of the tags of each hidden record, but those of an author, as its column held them, part by part. */
-export async function* readHiddenTagIds(
-  reader: Reader,
-  exceptAuthor: Bytes = Buffer.alloc(0),
-): AsyncGenerator<string[]> {
-  for (let after: Bytes = Buffer.alloc(0); ;) {
-    const rows = await reader.read<{ record_id: Bytes; record: string }>(
-      `SELECT record_id, record FROM hidden_records WHERE record_id > ? AND author_id <> ?
-      ORDER BY record_id LIMIT ${LISTED_AT_ONCE}`,
-      [after, exceptAuthor],
-    );
+export async function* readHiddenTagIds(reader: Reader, exceptAuthor = NIL_ID): AsyncGenerator<string[]> {
+  for (let after = NIL_ID; ;) {
+    const rows = await hiddenRecordsIn(reader).find({
+      select: { recordId: true, record: true },
+      where: { recordId: MoreThan(after), authorId: Not(exceptAuthor) },
+      order: { recordId: 'ASC' },
+      take: LISTED_AT_ONCE,
+    });
     const last = rows.at(-1);
     if (!last) return;
-    after = last.record_id;
+    after = last.recordId;
     yield rows.map(({ record }) => (JSON.parse(record) as HiddenSnapshot).tag_ids);
   }
 }

@@ -1,8 +1,10 @@
+import { In, IsNull } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { incrementAll } from '../../../db/sql/increment.ts';
-import { type Bytes, idFromBytes, listFromDb, timeFromDb } from '../../../db/values.ts';
+import { type Bytes, idFromBytes, listFromDb, storedIdToBytes, timeFromDb } from '../../../db/values.ts';
+import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn } from '../../../content/entity.ts';
 import { readTags } from '../../../content/tag/service.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
@@ -12,25 +14,17 @@ import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } 
 import { recordReactions } from '../../../outbox/record.ts';
 import { lockingRead } from '../../../db/sql/lock-rows.ts';
 
-interface HiddenRow {
-  record_id: Bytes;
-  author_id: Bytes;
-  record: string;
-}
-
 /** Locks hidden records in the order of their ids, without those that are hidden by themselves or were shown meanwhile. */
-const lockHidden = (tx: Transaction, ids: readonly Bytes[]): Promise<HiddenRow[]> => {
-  const { sql, parameters } = inList(ids);
-  return tx.read<HiddenRow>(
-    `SELECT record_id, author_id, record FROM hidden_records WHERE record_id IN (${sql}) AND reason IS NULL
-    ORDER BY record_id ${tx.dialect.forUpdate}`,
-    parameters,
-  );
-};
+const lockHidden = (tx: Transaction, ids: readonly Bytes[]): Promise<HiddenRecordRow[]> =>
+  hiddenRecordsIn(tx).find({
+    where: { recordId: In(ids.map(idFromBytes)), reason: IsNull() },
+    order: { recordId: 'ASC' },
+    ...tx.dialect.lockingRows,
+  });
 
 const publicationOf = (
   { kind, countersOf }: RemovableKind,
-  { record_id: id, author_id: authorId, record }: HiddenRow,
+  { recordId: id, authorId, record }: HiddenRecordRow,
   nameOf: ReadonlyMap<number, string>,
 ): Publication => {
   const kept = JSON.parse(record) as HiddenSnapshot;
@@ -38,8 +32,8 @@ const publicationOf = (
   const own = [...kind.summaryColumns, ...kind.detailColumns];
   const names = keptTagNames(kept);
   return {
-    id: idFromBytes(id),
-    authorId: idFromBytes(authorId),
+    id,
+    authorId,
     createdAt: new Date(timeFromDb(kept.created_at)),
     updatedAt: new Date(timeFromDb(kept.updated_at)),
     draft: {
@@ -60,10 +54,10 @@ const publicationOf = (
 export const publishAgain = async (tx: Transaction, removable: RemovableKind, ids: readonly Bytes[]): Promise<void> => {
   const hidden = await lockHidden(tx, ids);
   if (hidden.length === 0) return;
-  const { sql, parameters } = inList(hidden.map(({ record_id: id }) => id));
+  const { sql, parameters } = inList(hidden.map(({ recordId }) => storedIdToBytes(recordId)));
   const there = await tx.read<{ id: Bytes }>(`SELECT id FROM ${removable.kind.table} WHERE id IN (${sql})`, parameters);
   const known = new Set(there.map(({ id }) => idFromBytes(id)));
-  const missing = hidden.filter(({ record_id: id }) => !known.has(idFromBytes(id)));
+  const missing = hidden.filter(({ recordId }) => !known.has(recordId));
   if (missing.length === 0) return;
   const tagIds = [
     ...new Set(missing.flatMap(({ record }) => listFromDb((JSON.parse(record) as HiddenSnapshot).tag_ids))),
@@ -73,12 +67,6 @@ export const publishAgain = async (tx: Transaction, removable: RemovableKind, id
   const publications = missing.map((row) => publicationOf(removable, row, nameOf));
   await publishAll(tx, removable.kind, publications, { replaces: true });
 };
-
-interface HiddenEngagementRow {
-  record_id: Bytes;
-  user_id: Bytes;
-  mark: 'favorite' | keyof typeof reactionColumns;
-}
 
 /** Gives records that are there again some of the marks they had. Returns whether there may be more. */
 export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
@@ -91,18 +79,17 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
   );
   // Another run may have hidden them meanwhile.
   if (shown.length === 0) return false;
-  const { sql, parameters } = inList(shown.map(({ id }) => id));
-  const engagement = await tx.read<HiddenEngagementRow>(
-    `SELECT record_id, user_id, mark FROM hidden_marks WHERE record_id IN (${sql})
-    ORDER BY record_id, user_id LIMIT ${MARKS_AT_ONCE}`,
-    parameters,
-  );
-  for (const record of grouped(engagement, (mark) => idFromBytes(mark.record_id)).values()) {
-    const id = record[0]!.record_id;
+  const engagement = await hiddenMarksIn(tx).find({
+    where: { recordId: In(shown.map(({ id }) => idFromBytes(id))) },
+    order: { recordId: 'ASC', userId: 'ASC' },
+    take: MARKS_AT_ONCE,
+  });
+  for (const [recordId, record] of grouped(engagement, (mark) => mark.recordId)) {
+    const id = storedIdToBytes(recordId);
     for (const mark of ['favorite', 'like', 'dislike'] as const) {
-      const users = record.filter((row) => row.mark === mark).map(({ user_id: user }) => user);
+      const users = record.filter((row) => row.mark === mark).map(({ userId }) => userId);
       if (users.length === 0) continue;
-      const givers = inList(users);
+      const givers = inList(users.map(storedIdToBytes));
       const [into, column, columns, values] =
         mark === 'favorite'
           ? ([favoriteTable, 'favorite_count', `user_id, ${foreignKey}`, 'u.id, ?'] as const)
@@ -114,15 +101,11 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
         [id, ...givers.parameters],
       );
       if (set > 0) await incrementAll(tx, [{ table, column, additions: [[id, set] as const] }]);
-      await tx.execute(`DELETE FROM hidden_marks WHERE record_id = ? AND mark = ? AND user_id IN (${givers.sql})`, [
-        id,
-        mark,
-        ...givers.parameters,
-      ]);
+      await hiddenMarksIn(tx).delete({ recordId, mark, userId: In(users) });
     }
   }
-  const changed = new Map(engagement.map(({ record_id: id }) => [idFromBytes(id), id]));
-  await recordReactions(tx, `${kind.router}.reactionsChanged`, [...changed.values()], new Date());
+  const changed = [...new Set(engagement.map(({ recordId }) => recordId))].map(storedIdToBytes);
+  await recordReactions(tx, `${kind.router}.reactionsChanged`, changed, new Date());
   return engagement.length === MARKS_AT_ONCE;
 };
 
@@ -135,7 +118,7 @@ export const finishShowing = async (
 ): Promise<number> => {
   while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
   return db.transaction(async (tx) => {
-    const left = (await lockHidden(tx, ids)).map(({ record_id: id }) => id);
+    const left = (await lockHidden(tx, ids)).map(({ recordId }) => storedIdToBytes(recordId));
     if (left.length === 0) return 0;
     await before(tx, left);
     return forget(tx, left);

@@ -1,10 +1,11 @@
+import { In, IsNull, MoreThan } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import type { Dialect } from '../../../db/dialect.ts';
-import { inList } from '../../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../../db/sql/insert.ts';
 import { memoize } from '../../../db/sql/memoize.ts';
-import { type Bytes, timeToDb } from '../../../db/values.ts';
+import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes, timeToDb } from '../../../db/values.ts';
+import { hiddenRecordsIn } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 
 // A hidden record is deleted from its table and kept aside with its favorites and reactions. Lists, searches and counts
@@ -93,22 +94,27 @@ export async function* findHidden(
   authorId: Bytes,
   { kind, withAuthorOnly = false }: HiddenOf = {},
 ): AsyncGenerator<Bytes[]> {
-  const conditions = `${kind ? 'AND kind = ?' : ''} ${withAuthorOnly ? 'AND reason IS NULL' : ''}`;
-  for (let after: Bytes = Buffer.alloc(0); ;) {
-    const rows = await db.read<{ record_id: Bytes }>(
-      `SELECT record_id FROM hidden_records WHERE author_id = ? AND record_id > ? ${conditions}
-      ORDER BY record_id LIMIT ${SHOWN_AT_ONCE}`,
-      [authorId, after, ...(kind ? [kind.table] : [])],
-    );
+  for (let after = NIL_ID; ;) {
+    const rows = await hiddenRecordsIn(db).find({
+      select: { recordId: true },
+      where: {
+        authorId: idFromBytes(authorId),
+        recordId: MoreThan(after),
+        ...(kind && { kind: kind.table }),
+        ...(withAuthorOnly && { reason: IsNull() }),
+      },
+      order: { recordId: 'ASC' },
+      take: SHOWN_AT_ONCE,
+    });
     const last = rows.at(-1);
     if (!last) return;
-    after = last.record_id;
-    yield rows.map(({ record_id: id }) => id);
+    after = last.recordId;
+    yield rows.map(({ recordId }) => storedIdToBytes(recordId));
   }
 }
 
 /** Deletes what was kept of hidden records. Returns how many. */
-export const forget = (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
-  const { sql, parameters } = inList(ids);
-  return tx.execute(`DELETE FROM hidden_records WHERE record_id IN (${sql})`, parameters);
+export const forget = async (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
+  const { affected } = await hiddenRecordsIn(tx).delete({ recordId: In(ids.map(idFromBytes)) });
+  return affected ?? 0;
 };
