@@ -1,8 +1,9 @@
 import { type Actor, record } from '../../audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, idFromBytes, idToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
+import { idToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
+import { type HiddenRecordRow, hiddenRecordsIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { lockUser } from '../../user/service.ts';
@@ -15,46 +16,29 @@ import { noteRecords } from './removal.ts';
 /** A record cannot be shown again: the message says why. */
 export class UnhideError extends Error {}
 
-interface LockedRow {
-  author_id: Bytes;
-  record: string;
-  hidden_at: string | null;
-  reason: string | null;
-}
-
-const lockRow = async (tx: Transaction, { table }: ContentKind, id: Bytes): Promise<LockedRow | undefined> => {
-  const [row] = await tx.read<LockedRow>(
-    `SELECT author_id, record, hidden_at, reason FROM hidden_records WHERE record_id = ? AND kind = ? ${tx.dialect.forUpdate}`,
-    [id, table],
-  );
-  return row;
-};
+const lockRow = (tx: Transaction, { table }: ContentKind, id: string): Promise<HiddenRecordRow | null> =>
+  hiddenRecordsIn(tx).findOne({ where: { recordId: id, kind: table }, ...tx.dialect.lockingRows });
 
 /** The part of a hidden record that the audit log records. */
-const traceOf = ({ author_id: authorId, record: kept, reason, hidden_at: at }: LockedRow, id: string) => ({
+const traceOf = ({ recordId: id, authorId, record: kept, reason, hiddenAt }: HiddenRecordRow) => ({
   id,
   title: (JSON.parse(kept) as HiddenSnapshot).title,
-  authorId: idFromBytes(authorId),
+  authorId,
   reason,
-  hiddenAt: at === null ? null : timeFromDb(at),
+  hiddenAt,
 });
 
 /** Gives a record that is hidden already another reason. Returns whether it is hidden. */
 const changeReason = (db: Database, kind: ContentKind, id: string, reason: string, by: Actor): Promise<boolean> =>
   db.transaction(async (tx) => {
-    const key = idToBytes(id)!;
-    const row = await lockRow(tx, kind, key);
+    const row = await lockRow(tx, kind, id);
     if (!row) return false;
     if (row.reason === reason) return true;
-    await tx.execute('UPDATE hidden_records SET reason = ?, hidden_at = ? WHERE record_id = ?', [
-      reason,
-      row.hidden_at ?? timeToDb(by.now),
-      key,
-    ]);
+    await hiddenRecordsIn(tx).update({ recordId: id }, { reason, hiddenAt: row.hiddenAt ?? by.now });
     await record(tx, by, {
       action: `${commandOf(kind)} hide`,
       subject: `${kind.table} ${id}`,
-      before: { [kind.table]: [traceOf(row, id)] },
+      before: { [kind.table]: [traceOf(row)] },
       after: { reason },
     });
     return true;
@@ -89,22 +73,22 @@ export const unhideRecord = async (db: Database, removable: RemovableKind, id: s
   const key = idToBytes(id);
   if (!key) throw new AppError(kind.notFound, { hint: id });
   const isShown = await db.transaction(async (tx) => {
-    const row = await lockRow(tx, kind, key);
+    const row = await lockRow(tx, kind, id);
     if (!row) {
       const [shown] = await tx.read(`SELECT id FROM ${kind.table} WHERE id = ?`, [key]);
       throw shown ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
     }
-    const authorId = idFromBytes(row.author_id);
+    const { authorId } = row;
     // Locked, so that the author's records are not hidden meanwhile.
     const { hiddenAt: authorHiddenAt } = await lockUser(tx, authorId);
     if (row.reason === null && authorHiddenAt !== null) {
       throw new UnhideError(`${id} is hidden with its author, and comes back with: users unsuspend ${authorId}`);
     }
-    await tx.execute('UPDATE hidden_records SET reason = NULL, hidden_at = NULL WHERE record_id = ?', [key]);
+    await hiddenRecordsIn(tx).update({ recordId: id }, { reason: null, hiddenAt: null });
     await record(tx, by, {
       action: `${commandOf(kind)} unhide`,
       subject: `${kind.table} ${id}`,
-      before: { [kind.table]: [traceOf(row, id)] },
+      before: { [kind.table]: [traceOf(row)] },
       after: { isHidden: authorHiddenAt !== null },
     });
     if (authorHiddenAt !== null) return false;

@@ -9,11 +9,12 @@ import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { keysIn } from '../../auth/entity.ts';
+import { hiddenRecordsIn } from '../../content/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { updateRow } from '../../db/sql/update.ts';
-import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
+import { type Bytes, idFromBytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';
 import { deleteUserRow, lockUser, readUser } from '../../user/service.ts';
@@ -137,7 +138,7 @@ const isBare = async (tx: Transaction, key: Bytes): Promise<boolean> => {
     const published = await tx.read(`SELECT id FROM ${kind.table} WHERE author_id = ? LIMIT 1`, [key]);
     if (published.length > 0 || (await countEngagementOf(tx, kind, key)) > 0) return false;
   }
-  return (await tx.read('SELECT record_id FROM hidden_records WHERE author_id = ? LIMIT 1', [key])).length === 0;
+  return !(await hiddenRecordsIn(tx).existsBy({ authorId: idFromBytes(key) }));
 };
 
 /** How a user is deleted. */

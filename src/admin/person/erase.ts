@@ -58,7 +58,7 @@ export const eraseUser = async (
   onStep('records, favorites, reactions and keys');
   const deleted = await deleteNow(db, id, by);
   await settle();
-  await deleteHiddenMarks(db, key);
+  await deleteHiddenMarks(db, id);
   const answers = await deleteAnswers(db, key, by.now);
   const events = await eraseFromEvents(db, id);
   onStep('tags, types and names in the audit');

@@ -1,3 +1,5 @@
+import { In } from 'typeorm';
+import { hiddenMarksIn } from '../../content/entity.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
@@ -43,20 +45,17 @@ export const deleteAnswers = async (db: Database, userId: Bytes, now: Date): Pro
 };
 
 /** Deletes a user's favorites and reactions to hidden records of others. @returns how many */
-export const deleteHiddenMarks = async (db: Database, userId: Bytes): Promise<number> => {
+export const deleteHiddenMarks = async (db: Database, userId: string): Promise<number> => {
   let deleted = 0;
-  for (let after: Bytes = Buffer.alloc(0); ;) {
-    const rows = await db.read<{ id: Bytes }>(
-      `SELECT DISTINCT record_id AS id FROM hidden_marks WHERE user_id = ? AND record_id > ?
-      ORDER BY record_id LIMIT ${MARKS_AT_ONCE}`,
-      [userId, after],
-    );
-    const last = rows.at(-1);
-    if (!last) return deleted;
-    after = last.id;
-    const { sql, parameters } = inList(rows.map(({ id }) => id));
-    deleted += await db.transaction((tx) =>
-      tx.execute(`DELETE FROM hidden_marks WHERE user_id = ? AND record_id IN (${sql})`, [userId, ...parameters]),
-    );
+  for (;;) {
+    const rows = await hiddenMarksIn(db).find({
+      where: { userId },
+      order: { recordId: 'ASC' },
+      take: MARKS_AT_ONCE,
+    });
+    if (rows.length === 0) return deleted;
+    const recordIds = rows.map(({ recordId }) => recordId);
+    const { affected } = await db.transaction((tx) => hiddenMarksIn(tx).delete({ userId, recordId: In(recordIds) }));
+    deleted += affected ?? 0;
   }
 };
