@@ -14,13 +14,17 @@ import { ViewCounts } from '../content/write/view-counts.ts';
 import { Database } from '../db/database.ts';
 import { Deadline } from '../deadline.ts';
 import { eventReads } from '../event/reads.ts';
+import type { EventContext } from '../event/service.ts';
 import { EventTails } from '../event/tails.ts';
-import { type EventView, eventView } from '../event/view.ts';
+import { readShown } from '../content/records.ts';
+import { findTags } from '../content/tag/service.ts';
 import { gameKind } from '../game/kind.ts';
+import { gameSummaryView } from '../game/view.ts';
 import type { GameContext } from '../game/service.ts';
 import { sweepRecords } from '../idempotency/records.ts';
 import { Writes } from '../idempotency/writes.ts';
 import { imageKind } from '../image/kind.ts';
+import { imagePostSummaryView } from '../image/view.ts';
 import { Maintenance } from '../rpc/maintenance/maintenance.ts';
 import { OverloadProtection } from '../overload/overload-protection.ts';
 import { openLimits } from '../rate-limit/limits.ts';
@@ -43,10 +47,21 @@ import { WebhookSecrets } from '../webhook/secrets.ts';
 import { WebhookSender } from '../webhook/sender/sender.ts';
 import { sweepChallenges } from '../webhook/sender/challenges.ts';
 import { sweepDeliveries } from '../webhook/sender/store.ts';
-import { profileReads } from '../user/reads.ts';
+import { profileReads, readUsers } from '../user/reads.ts';
+import { userSummaryView } from '../user/view.ts';
 
 /** The default time limit for storing buffered changes. */
 const CLOSE_MS = 10_000;
+
+/** How events read the records that they are about. */
+const recordsOfEvents: EventContext['readShown'] = {
+  game: (reader, ids) => readShown(reader, gameKind, ids, gameSummaryView),
+  image: (reader, ids) => readShown(reader, imageKind, ids, imagePostSummaryView),
+  user: async (reader, ids) =>
+    new Map(Array.from(await readUsers(reader, ids), ([id, user]) => [id, userSummaryView(user)])),
+  tag: async (reader, slugs) =>
+    new Map(Array.from(await findTags(reader, slugs), ([sought, { name, slug }]) => [sought, { name, slug }])),
+};
 
 /** Everything the service depends on. */
 export interface Context extends RpcContext {
@@ -58,7 +73,7 @@ export interface Context extends RpcContext {
   /** The dependencies of each router's handlers. */
   routers: Routers;
   /** The tails of events. */
-  tails: EventTails<EventView>;
+  tails: EventTails;
   tailPlaces: TailPlaces;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
   lifecycle: {
@@ -110,12 +125,18 @@ export const openContext = async (
     now,
     policy: config.webhooks,
     secrets,
-    view: eventView,
     deliver,
     isAlone: config.sandbox,
   });
   const events = eventReads(db);
-  const tails = new EventTails({ db: db.background, isOn: config.recordsEvents, now, log, events, view: eventView });
+  const tails = new EventTails({
+    db: db.background,
+    isOn: config.recordsEvents,
+    now,
+    log,
+    events,
+    readShown: recordsOfEvents,
+  });
   return {
     config,
     log,
@@ -139,7 +160,7 @@ export const openContext = async (
         views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
       },
       user: { db, now, profiles: profileReads(db), search, writes },
-      event: { db, now, events },
+      event: { db, now, events, readShown: recordsOfEvents },
       webhook: { db, now, writes, policy: config.webhooks, secrets, onWork: sender.poke },
     },
     observer,

@@ -4,7 +4,7 @@ import { inList } from '../db/sql/in-list.ts';
 import { memoize, memoizeBySize } from '../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { TagName, TagNames } from './tag/dictionary.ts';
+import { currentTags, type TagName, type TagNames } from './tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import { tagIdsOf } from './tag-ids.ts';
@@ -202,6 +202,18 @@ export const readRecordMap = async <Columns>(
   const rows = await readRowsById<Columns>(reader, kind, shape, known);
   const records = await withTags(reader, dictionary, rows);
   return new Map(records.map((record) => [idFromBytes(record.row.id), record]));
+};
+
+/** Reads records as lists show them to everyone, by their ids, with the names that tags have now: a copy goes by them. */
+export const readShown = async <Columns, Shown>(
+  reader: Reader,
+  kind: ContentKind,
+  ids: Iterable<string>,
+  view: (record: ContentRecord<Columns>) => Shown,
+): Promise<Map<string, Shown>> => {
+  const shape = { detail: false, viewerId: undefined };
+  const records = await readRecordMap<Columns>(reader, currentTags, kind, shape, ids);
+  return new Map(Array.from(records, ([id, record]) => [id, view(record)]));
 };
 
 /** Reads one record with all its columns. @throws AppError the kind's NOT_FOUND */

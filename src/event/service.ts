@@ -1,23 +1,33 @@
-import type { Contract, EventType, InputOf } from '../../contract/index.ts';
-import type { ContentKind } from '../content/kind.ts';
-import { type ContentRecord, readRecordMap } from '../content/records.ts';
-import { currentTags, type TagName } from '../content/tag/dictionary.ts';
-import { findTags } from '../content/tag/service.ts';
+import type { Contract, EventType, InputOf, OutputOf } from '../../contract/index.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { idFromBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { GameSummaryColumns } from '../game/entity.ts';
-import { gameKind } from '../game/kind.ts';
-import type { ImagePostSummaryColumns } from '../image/entity.ts';
-import { imageKind } from '../image/kind.ts';
 import type { EventColumns, EventRow } from '../outbox/entity.ts';
 import { typeCodes } from '../outbox/record.ts';
 import type { Call } from '../procedure.ts';
-import type { UserSummaryColumns } from '../user/entity.ts';
-import { readUsers } from '../user/reads.ts';
 import { decodeEventCursor, type EventCursor, encodeEventCursor } from './cursor.ts';
 import { type EventReads, startOf } from './reads.ts';
+
+type ListInput = InputOf<Contract['event']['list']>;
+type EventView = OutputOf<Contract['event']['list']>['items'][number];
+
+/** What an event is about. */
+export type EventRecordKind = EventView['record']['kind'];
+
+/** The members of an event that show its record, by the kind. */
+export interface ShownRecords {
+  game: EventView['game'];
+  image: EventView['imagePost'];
+  user: EventView['user'];
+  tag: EventView['tag'];
+}
+
+/** Reads records as they are now, as lists show them, by their ids; tags by their slugs. Each kind hands in its own. */
+export type ReadShown<Shown = unknown> = (
+  reader: Reader,
+  ids: readonly string[],
+) => Promise<ReadonlyMap<string, NonNullable<Shown>>>;
 
 /** The dependencies of the router `event`. */
 export interface EventContext {
@@ -25,9 +35,8 @@ export interface EventContext {
   /** The clock. */
   now: () => Date;
   events: EventReads;
+  readShown: { [Kind in EventRecordKind]: ReadShown<ShownRecords[Kind]> };
 }
-
-type ListInput = InputOf<Contract['event']['list']>;
 
 const typeOfCode = new Map(Object.entries(typeCodes).map(([type, code]) => [code, type as EventType]));
 
@@ -42,13 +51,8 @@ export interface StoredEvent {
   happenedAt: string;
 }
 
-/** The records of events as they are now, by their ids; a tag by its slug. */
-export interface EventRecords {
-  games: ReadonlyMap<string, ContentRecord<GameSummaryColumns>>;
-  images: ReadonlyMap<string, ContentRecord<ImagePostSummaryColumns>>;
-  users: ReadonlyMap<string, UserSummaryColumns>;
-  tags: ReadonlyMap<string, TagName>;
-}
+/** The records of events as they are now, by the kind and the id. */
+export type EventRecords = ReadonlyMap<EventRecordKind, ReadonlyMap<string, object>>;
 
 /** A page of events. */
 export interface ListedEvents {
@@ -78,7 +82,7 @@ export const storedEvent = ({ type, recordId, slug, happenedAt, ...event }: Even
 
 /** One page of events. @throws AppError CURSOR_INVALID, EVENTS_GONE, EVENTS_OFF */
 export const listEvents = async (c: EventContext, input: ListInput, { deadline }: Call): Promise<ListedEvents> => {
-  const { db, now, events } = c;
+  const { db, now, events, readShown } = c;
   if (!db.events.isOn) throw new AppError('EVENTS_OFF');
   const { after, start, types, recordId, limit, include } = input;
   const reader = db.within(deadline);
@@ -92,26 +96,27 @@ export const listEvents = async (c: EventContext, input: ListInput, { deadline }
   const stored = page.events.map(storedEventOf);
   return {
     events: stored,
-    records: include === 'record' ? await readRecords(reader, stored) : undefined,
+    records: include === 'record' ? await readRecords(readShown, reader, stored) : undefined,
     nextCursor: encodeEventCursor(page.end),
     hasMore: page.hasMore,
   };
 };
 
-const idsOf = (events: readonly StoredEvent[], router: string): string[] => [
-  ...new Set(events.filter(({ type }) => type.startsWith(router)).map(({ recordId }) => recordId)),
-];
+/** The kind of the record that events of a type are about. */
+export const kindOf = (type: EventType): EventRecordKind => type.slice(0, type.indexOf('.')) as EventRecordKind;
 
-/** Reads the records that events tell of, with the names that tags have now: a copy goes by them. */
-export const readRecords = async (reader: Reader, events: readonly StoredEvent[]): Promise<EventRecords> => {
-  const recordsOf = <Columns>(kind: ContentKind, router: string) =>
-    readRecordMap<Columns>(reader, currentTags, kind, { detail: false, viewerId: undefined }, idsOf(events, router));
-  const userIds = idsOf(events, 'user.');
-  const [games, images, users, tags] = await Promise.all([
-    recordsOf<GameSummaryColumns>(gameKind, 'game.'),
-    recordsOf<ImagePostSummaryColumns>(imageKind, 'image.'),
-    userIds.length === 0 ? new Map<string, UserSummaryColumns>() : readUsers(reader, userIds),
-    findTags(reader, idsOf(events, 'tag.')),
-  ]);
-  return { games, images, users, tags };
+/** Reads the records that events are about. */
+export const readRecords = async (
+  readShown: EventContext['readShown'],
+  reader: Reader,
+  events: readonly StoredEvent[],
+): Promise<EventRecords> => {
+  const ids = new Map<EventRecordKind, Set<string>>();
+  for (const { type, recordId } of events) {
+    const kind = kindOf(type);
+    ids.set(kind, (ids.get(kind) ?? new Set()).add(recordId));
+  }
+  const read = async ([kind, some]: readonly [EventRecordKind, ReadonlySet<string>]) =>
+    [kind, await readShown[kind](reader, [...some])] as const;
+  return new Map(await Promise.all([...ids].map(read)));
 };

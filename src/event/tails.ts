@@ -15,7 +15,8 @@ import {
   readLatest,
   startOf,
 } from './reads.ts';
-import { type EventRecords, readRecords, type StoredEvent, storedEventOf } from './service.ts';
+import { type EventContext, readRecords, type StoredEvent, storedEventOf } from './service.ts';
+import { type EventView, eventView } from './view.ts';
 import { InterruptibleSleep } from '../outbox/interruptible-sleep.ts';
 
 /** How often the feed is asked for events that other processes moved, while there are tails. */
@@ -37,16 +38,16 @@ export interface TailQuery {
 }
 
 /** An event on its way to tails; all that want it get the same object. */
-export interface TailedEvent<View> {
-  view: View;
+export interface TailedEvent {
+  view: EventView;
   /** The cursor that leads to the events after it. */
   cursor: string;
 }
 
 /** The receiver of a tail's events. */
-export interface TailSink<View> {
+export interface TailSink {
   /** Takes events, of which there may be none; `cursor` leads to those that follow. */
-  take: (events: readonly TailedEvent<View>[], cursor: string) => void;
+  take: (events: readonly TailedEvent[], cursor: string) => void;
   /** Resolves when it can take more without holding much in memory, or is closed. */
   ready: () => Promise<void>;
   /** The tail has ended, since the feed no longer holds what follows. */
@@ -54,16 +55,16 @@ export interface TailSink<View> {
 }
 
 /** A tail under way. */
-interface Tail<View> {
+interface Tail {
   query: TailQuery;
-  sink: TailSink<View>;
+  sink: TailSink;
   cursor: EventCursor;
   /** Whether it has all events that the hub has, and gets those that follow from there. */
   isLive: boolean;
   isClosed: boolean;
 }
 
-interface TailsContext<View> {
+interface TailsContext {
   db: Reader & Pick<WorkloadPool, 'within'>;
   /** Whether changes are recorded as events. */
   isOn: boolean;
@@ -71,17 +72,16 @@ interface TailsContext<View> {
   now: () => Date;
   log: Logger;
   events: EventReads;
-  /** An event on the wire; `records` only where they are wanted. */
-  view: (event: StoredEvent, records?: EventRecords) => View;
+  readShown: EventContext['readShown'];
 }
 
 /**
  * Hands new events to all tails of this process: the feed is read once for all of them. A tail that begins earlier reads what it
  * lacks by itself, and then joins the others.
  */
-export class EventTails<View> {
-  readonly #c: TailsContext<View>;
-  readonly #tails = new Set<Tail<View>>();
+export class EventTails {
+  readonly #c: TailsContext;
+  readonly #tails = new Set<Tail>();
   /** Where the events begin that live tails do not have yet; undefined while it is not known. */
   #cursor: EventCursor | undefined;
   #running: Promise<void> | undefined;
@@ -90,7 +90,7 @@ export class EventTails<View> {
   #isPoked = false;
   #isClosed = false;
 
-  constructor(context: TailsContext<View>) {
+  constructor(context: TailsContext) {
     this.#c = context;
   }
 
@@ -109,11 +109,11 @@ export class EventTails<View> {
    * Begins a tail: `sink` gets the events until the returned function is called.
    * @throws AppError CURSOR_INVALID, EVENTS_GONE, EVENTS_OFF, and as a read
    */
-  async open(query: TailQuery, sink: TailSink<View>, deadline: Deadline): Promise<() => void> {
+  async open(query: TailQuery, sink: TailSink, deadline: Deadline): Promise<() => void> {
     const { db, isOn, now } = this.#c;
     if (!isOn) throw new AppError('EVENTS_OFF');
     const { after, start } = query;
-    const tail: Tail<View> = { query, sink, cursor: BEGINNING, isLive: false, isClosed: false };
+    const tail: Tail = { query, sink, cursor: BEGINNING, isLive: false, isClosed: false };
     this.#tails.add(tail);
     try {
       if (after === undefined && start === 'latest') {
@@ -143,12 +143,12 @@ export class EventTails<View> {
     await this.#running;
   }
 
-  #end(tail: Tail<View>): void {
+  #end(tail: Tail): void {
     tail.isClosed = true;
     this.#tails.delete(tail);
   }
 
-  #read({ query, cursor }: Tail<View>, deadline?: Deadline): Promise<EventPage> {
+  #read({ query, cursor }: Tail, deadline?: Deadline): Promise<EventPage> {
     const { types, recordId } = query;
     const { position } = cursor;
     const wanted: EventQuery = { after: cursor, types, recordId, limit: EVENTS_AT_ONCE };
@@ -157,7 +157,7 @@ export class EventTails<View> {
   }
 
   /** Hands a tail the events that it lacks, page by page, until it has all that the others have. */
-  async #catchUp(tail: Tail<View>, first: EventPage): Promise<void> {
+  async #catchUp(tail: Tail, first: EventPage): Promise<void> {
     try {
       for (let page = first; ; page = await this.#read(tail)) {
         const tailed = await this.#tailed(page, tail.query.includesRecord);
@@ -175,18 +175,18 @@ export class EventTails<View> {
     }
   }
 
-  async #tailed({ events }: EventPage, withRecords: boolean): Promise<Tailed<View>[]> {
-    const { db, view } = this.#c;
+  async #tailed({ events }: EventPage, withRecords: boolean): Promise<Tailed[]> {
+    const { db, readShown } = this.#c;
     const stored = events.map(storedEventOf);
-    const records = withRecords && stored.length > 0 ? await readRecords(db, stored) : undefined;
+    const records = withRecords && stored.length > 0 ? await readRecords(readShown, db, stored) : undefined;
     return stored.map((event) => ({
       event,
-      tailed: { view: view(event, records), cursor: cursorAfter(event.position, event.id) },
+      tailed: { view: eventView(event, records), cursor: cursorAfter(event.position, event.id) },
     }));
   }
 
   /** Hands a tail what it wants and lacks of some events, in the same turn in which it moves on. */
-  #hand(tail: Tail<View>, events: readonly Tailed<View>[], end: EventCursor, cursor: string): void {
+  #hand(tail: Tail, events: readonly Tailed[], end: EventCursor, cursor: string): void {
     if (end.position < tail.cursor.position) return;
     const { types, recordId } = tail.query;
     const wanted = events.filter(
@@ -218,7 +218,7 @@ export class EventTails<View> {
   }
 
   /** Makes a tail live, unless it lacks events that live tails have. A new one begins where they are. */
-  #join(tail: Tail<View>): boolean {
+  #join(tail: Tail): boolean {
     const cursor = this.#cursor;
     // The feed has ended meanwhile.
     if (cursor === undefined) return false;
@@ -283,7 +283,7 @@ export class EventTails<View> {
 }
 
 /** An event, as it is stored and as it goes out. */
-interface Tailed<View> {
+interface Tailed {
   event: StoredEvent;
-  tailed: TailedEvent<View>;
+  tailed: TailedEvent;
 }

@@ -5,7 +5,6 @@ import type { Reader, Transaction } from '../db/connection.ts';
 import { isId, newId, NIL_ID } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { readFeed } from '../outbox/feed.ts';
-import { lockUser } from '../user/service.ts';
 import { deliveriesIn, type WebhookRow, webhooksIn } from './entity.ts';
 import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
 import { newSecret, type WebhookSecrets } from './secrets.ts';
@@ -66,7 +65,9 @@ export const createWebhook = async (
   if (!tx.recording) throw new AppError('EVENTS_OFF');
   if (!secrets.isOn) throw new AppError('WEBHOOK_SECRETS_OFF');
   assertTarget(url, policy);
-  await lockUser(tx, userId);
+  // One after the other, so that none passes the limit.
+  const byId = { select: { id: true }, where: { id: userId }, ...tx.dialect.lockingRows };
+  if (!isId(userId) || !(await tx.manager.findOne('User', byId))) throw new AppError('USER_NOT_FOUND');
   if ((await webhooksIn(tx).countBy({ userId })) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
   const { lastPosition: position, lastId: positionId } = await readFeed(tx);
   const id = newId(by.now);

@@ -121,18 +121,12 @@ afterAll(() => app.stop());
 
 const start = (deliver?: typeof send): WebhookSender => {
   const { db, log, protection } = app.context;
-  const view = (event: { type: string; recordId: string; position: number }) => ({
-    type: event.type,
-    position: event.position,
-    record: { id: event.recordId },
-  });
   const sender = new WebhookSender(db, {
     log,
     pause: protection.maintenance,
     now: () => new Date(Date.now() + aheadMs),
     policy: policy(),
     secrets: webhookSecrets,
-    view,
     deliver,
   });
   senders.push(sender);

@@ -172,7 +172,6 @@ describe('the secrets of webhooks', () => {
           now: () => new Date(time),
           policy,
           secrets: used,
-          view: ({ type }) => ({ type }),
           deliver: (message) => {
             sent.push(message);
             const { data } = JSON.parse(message.body) as { data: object };

@@ -69,7 +69,6 @@ const start = (): void => {
     now: () => new Date(time),
     policy,
     secrets: webhookSecrets,
-    view: ({ type }) => ({ type }),
     deliver,
   });
   senders.push(sender);

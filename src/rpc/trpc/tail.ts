@@ -6,7 +6,6 @@ import type { Request, RequestHandler, Response } from 'express';
 import { contract, STREAM_TYPE } from '../../../contract/index.ts';
 import { AppError } from '../../errors.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
-import type { EventView } from '../../event/view.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
@@ -45,10 +44,10 @@ const CONNECTED = `event: connected\ndata: ${JSON.stringify({ reconnectAfterInac
 
 const retryIn = (ms: number): string => `retry: ${Math.round(ms)}\n\n`;
 
-const encoded = new WeakMap<TailedEvent<EventView>, Buffer>();
+const encoded = new WeakMap<TailedEvent, Buffer>();
 
 /** An event as a message, checked against the contract and encoded once for all tails. */
-const messageOf = (tailed: TailedEvent<EventView>): Buffer => {
+const messageOf = (tailed: TailedEvent): Buffer => {
   const known = encoded.get(tailed);
   if (known) return known;
   const data = operation.message.parse({ json: tailed.view });
@@ -84,7 +83,7 @@ class Stream {
     this.#write(`${CONNECTED}${this.#cursor === '' ? '' : `id: ${this.#cursor}\n`}\n`);
   }
 
-  take(events: readonly TailedEvent<EventView>[], cursor: string): void {
+  take(events: readonly TailedEvent[], cursor: string): void {
     if (!this.#hasBegun) {
       this.#cursor = events.length === 0 ? cursor : '';
       this.begin();
@@ -169,7 +168,7 @@ class OpenTails {
 
 /** The dependencies of tails besides those of calls. */
 export interface TailOptions {
-  tails: EventTails<EventView>;
+  tails: EventTails;
   places: TailPlaces;
   /** Aborted when the service has been told to stop. */
   stopping: AbortSignal;

@@ -4,7 +4,8 @@ import type { Logger } from 'pino';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Database } from '../../db/database.ts';
 import { newId } from '../../db/values.ts';
-import { type StoredEvent, storedEvent } from '../../event/service.ts';
+import { storedEvent } from '../../event/service.ts';
+import { eventView } from '../../event/view.ts';
 import { readFeed } from '../../outbox/feed.ts';
 import { InterruptibleSleep } from '../../outbox/interruptible-sleep.ts';
 import { type DeliveryRow, eventOf, type WebhookRow } from '../entity.ts';
@@ -56,8 +57,6 @@ interface SenderOptions {
   now: () => Date;
   policy: WebhookPolicy;
   secrets: WebhookSecrets;
-  /** An event on the wire. */
-  view: (event: StoredEvent) => object;
   /** Answers messages in place of endpoints (default: they are sent). */
   deliver?: typeof send | undefined;
   /** Whether no other process uses the database: then it looks for nothing until this one has something to deliver. */
@@ -249,7 +248,7 @@ export class WebhookSender {
     const timestamp = delivery.happenedAt.toISOString();
     if (delivery.type === TEST_TYPE) return { type: 'webhook.test', timestamp, data: {} };
     const event = storedEvent(eventOf(delivery));
-    return { type: event.type, timestamp, data: this.#options.view(event) };
+    return { type: event.type, timestamp, data: eventView(event) };
   }
 
   /** Asks an endpoint whether it wants events: it has to repeat a random text. So no stranger can be flooded. */
