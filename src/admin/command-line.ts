@@ -24,7 +24,7 @@ import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
 import { auditActor } from '../config/variables.ts';
-import { release } from '../version.ts';
+import { release } from '../base/version.ts';
 
 const FAILURE = 1;
 const USAGE = 2;

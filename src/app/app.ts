@@ -1,9 +1,9 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { unknownPath } from '../suggestions/paths.ts';
+import { unknownPath } from '../base/suggestions/paths.ts';
 import { RpcPipeline } from '../rpc/pipeline.ts';
 import { servedProcedures } from '../rpc/procedures.ts';
 import type { Context } from './context.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { trpcTransport } from '../rpc/trpc/api.ts';
 import { mcpTransport } from '../rpc/mcp/http.ts';
 import { MCP_PATH } from '../http/routes.ts';

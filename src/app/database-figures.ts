@@ -1,7 +1,7 @@
-import { BACKUP, timeOfLast } from '../audit/log.ts';
+import { BACKUP, timeOfLast } from '../auth/audit/log.ts';
 import type { DatabaseSize } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { Deadline } from '../deadline.ts';
+import { Deadline } from '../base/deadline.ts';
 
 /** The age at which figures are measured again. */
 const RENEWED_AFTER_MS = 30_000;

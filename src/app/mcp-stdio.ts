@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { Deadline } from '../deadline.ts';
+import { Deadline } from '../base/deadline.ts';
 import { callsOf } from './app.ts';
 import { stopSignal } from './cluster/workers.ts';
 import { closeContext } from './context.ts';

@@ -1,4 +1,4 @@
-import { recordMigrations, systemActor } from '../audit/log.ts';
+import { recordMigrations, systemActor } from '../auth/audit/log.ts';
 import type { Config } from '../config/config.ts';
 import { Database } from '../db/database.ts';
 import { schema } from './schema.ts';

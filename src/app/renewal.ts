@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { systemActor } from '../audit/log.ts';
+import { systemActor } from '../auth/audit/log.ts';
 import { moveLeftBehind } from '../content/write/tag-merge.ts';
 import { SETTLE_MS } from '../content/write/tag-names.ts';
 import { findOutdatedSlugs, renewSlugs } from '../content/write/tag-slugs.ts';
@@ -9,7 +9,7 @@ import type { Database } from '../db/database.ts';
 import { gameKind } from '../game/kind.ts';
 import { imageKind } from '../image/kind.ts';
 import { renormalise } from '../search/indexing/check.ts';
-import { renewSecrets, type WebhookSecrets } from '../webhook/secrets.ts';
+import { renewSecrets, type WebhookSecrets } from '../event/webhook/secrets.ts';
 import { searchKinds } from './schema.ts';
 
 const RETRY_MS = 10_000;

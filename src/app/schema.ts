@@ -1,5 +1,5 @@
 import { migrations } from '../../migrations/index.ts';
-import { auditEntity } from '../audit/entity.ts';
+import { auditEntity } from '../auth/audit/entity.ts';
 import { counterEntity, hiddenEntities } from '../content/entity.ts';
 import type { Schema } from '../db/connection.ts';
 import { gameEntities } from '../game/entity.ts';
@@ -7,14 +7,14 @@ import { gameKind } from '../game/kind.ts';
 import { imageEntities } from '../image/entity.ts';
 import { imageKind } from '../image/kind.ts';
 import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from '../auth/entity.ts';
-import { eventEntities } from '../outbox/entity.ts';
-import { idempotencyEntity } from '../idempotency/entity.ts';
+import { eventEntities } from '../event/outbox/entity.ts';
+import { idempotencyEntity } from '../call/idempotency/entity.ts';
 import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
 import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
 import { instanceEntity } from './instances/entity.ts';
-import { webhookEntities } from '../webhook/entity.ts';
+import { webhookEntities } from '../event/webhook/entity.ts';
 import { userEntity } from '../user/entity.ts';
 import { userSearch } from '../user/kind.ts';
 

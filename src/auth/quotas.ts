@@ -4,7 +4,7 @@ import { insertInto, insertValues } from '../db/sql/insert.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { memoize } from '../db/sql/memoize.ts';
 import { storedIdToBytes } from '../db/values.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import type { Caller } from './verifier.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,14 +1,14 @@
 import { IsNull, LessThan } from 'typeorm';
 import type { Scope } from '../../contract/index.ts';
-import { type Actor, record } from '../audit/log.ts';
+import { type Actor, record } from './audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Dialect } from '../db/dialect.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../base/deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import { isId, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { type ApiKeyRow, keysIn } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 

@@ -7,7 +7,7 @@ import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';
 import { idFromBytes, soughtId, storedIdToBytes } from '../db/values.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../base/deadline.ts';
 
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;

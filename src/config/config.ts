@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import type { Quotas } from '../rate-limit/policies.ts';
-import { type StrayVariable, strayVariables } from '../suggestions/variables.ts';
+import type { Quotas } from '../limits/rate-limit/policies.ts';
+import { type StrayVariable, strayVariables } from '../base/suggestions/variables.ts';
 import type { Logo } from './brand-logo.ts';
 import { databaseOf } from '../db/address.ts';
 import { withSecretFiles } from './secret-files.ts';

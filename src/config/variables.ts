@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { checkAddress, DEFAULT_DATABASE_URL, hasUnencoded, ILL_FORMED } from '../db/address.ts';
-import { AddressError } from '../errors.ts';
-import { parseQuotas, QuotaError } from '../rate-limit/policies.ts';
+import { AddressError } from '../base/errors.ts';
+import { parseQuotas, QuotaError } from '../limits/rate-limit/policies.ts';
 import { LogoError, readLogo } from './brand-logo.ts';
 
 // The environment variables: their forms, their defaults and what a fault in one says.

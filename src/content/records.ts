@@ -3,7 +3,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { memoize, memoizeBySize } from '../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { currentTags, type TagName, type TagNames } from './tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';

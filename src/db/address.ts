@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { AddressError } from '../errors.ts';
+import { AddressError } from '../base/errors.ts';
 import { readTls, type Tls, TLS_PARAMETERS } from './tls.ts';
 
 /** The address of a database server, its login, and its TLS. */

@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager, EntityMetadata, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
-import type { Deadline } from '../deadline.ts';
-import type { DatabaseFault } from '../errors.ts';
+import type { Deadline } from '../base/deadline.ts';
+import type { DatabaseFault } from '../base/errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
 import type { Direction, HalfDone, Journal } from './migration/steps.ts';
 import type { DatabaseObserver } from './observer.ts';

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
+import { Deadline } from '../base/deadline.ts';
+import { AppError } from '../base/errors.ts';
 import type { Connection, DatabaseOptions, DatabaseSize, Schema, Statements, Transaction } from './connection.ts';
 import { transactionOf } from './manager.ts';
 import { type MigrationPlan, planOf } from './migration/plan.ts';

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager, ObjectLiteral, QueryRunner, Repository } from 'typeorm';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../base/deadline.ts';
 import type { Connection, Parameter, Reader, Statements, Transaction } from './connection.ts';
 
 const IS_READ = /^\s*(?:SELECT|WITH)\b/i;

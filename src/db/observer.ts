@@ -1,4 +1,4 @@
-import type { DatabaseFault } from '../errors.ts';
+import type { DatabaseFault } from '../base/errors.ts';
 
 /** The usage of a pool of connections. */
 export interface PoolUsage {

@@ -1,5 +1,5 @@
-import type { Deadline } from '../deadline.ts';
-import type { DatabaseFault } from '../errors.ts';
+import type { Deadline } from '../base/deadline.ts';
+import type { DatabaseFault } from '../base/errors.ts';
 import type { DatabaseObserver, RetryCause } from './observer.ts';
 
 /** The attempts of a transaction that keeps losing conflicts, without a deadline. */

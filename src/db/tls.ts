@@ -1,7 +1,7 @@
 /** TLS to a database server, set by parameters named as in MySQL's own clients. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { AddressError } from '../errors.ts';
+import { AddressError } from '../base/errors.ts';
 
 /** The TLS options of the driver. */
 export interface Tls {

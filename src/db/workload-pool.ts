@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { Deadline } from '../deadline.ts';
-import { AppError, type DatabaseFault } from '../errors.ts';
+import { Deadline } from '../base/deadline.ts';
+import { AppError, type DatabaseFault } from '../base/errors.ts';
 import {
   type Connection,
   ForeignKeyError,

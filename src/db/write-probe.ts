@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
+import { Deadline } from '../base/deadline.ts';
+import { AppError } from '../base/errors.ts';
 
 /** How long the result of a successful trial is valid, and that of a failed one. */
 const WRITABLE_MS = 3000;

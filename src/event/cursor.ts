@@ -1,5 +1,5 @@
 import { eventCursorHint } from '../../contract/index.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { isId } from '../db/values.ts';
 
 /**

@@ -10,10 +10,10 @@ import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
-import { AppError } from '../errors.ts';
-import { type EventColumns, eventsIn, type FeedRow } from '../outbox/entity.ts';
-import { readFeed } from '../outbox/feed.ts';
-import { slugId, typeCodes } from '../outbox/record.ts';
+import { AppError } from '../base/errors.ts';
+import { type EventColumns, eventsIn, type FeedRow } from './outbox/entity.ts';
+import { readFeed } from './outbox/feed.ts';
+import { slugId, typeCodes } from './outbox/record.ts';
 import type { EventCursor } from './cursor.ts';
 
 /** Which events are wanted, and from where on. */

@@ -2,18 +2,15 @@ import type { Contract, EventType, InputOf, OutputOf } from '../../contract/inde
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { idFromBytes, timeToDb } from '../db/values.ts';
-import { AppError } from '../errors.ts';
-import type { EventColumns, EventRow } from '../outbox/entity.ts';
-import { typeCodes } from '../outbox/record.ts';
-import type { Call } from '../procedure.ts';
+import { AppError } from '../base/errors.ts';
+import type { EventColumns, EventRow } from './outbox/entity.ts';
+import { type EventRecordKind, kindOf, typeCodes } from './outbox/record.ts';
+import type { Call } from '../call/procedure.ts';
 import { decodeEventCursor, type EventCursor, encodeEventCursor } from './cursor.ts';
 import { type EventReads, startOf } from './reads.ts';
 
 type ListInput = InputOf<Contract['event']['list']>;
 type EventView = OutputOf<Contract['event']['list']>['items'][number];
-
-/** What an event is about. */
-export type EventRecordKind = EventView['record']['kind'];
 
 /** The members of an event that show its record, by the kind. */
 export interface ShownRecords {
@@ -101,9 +98,6 @@ export const listEvents = async (c: EventContext, input: ListInput, { deadline }
     hasMore: page.hasMore,
   };
 };
-
-/** The kind of the record that events of a type are about. */
-export const kindOf = (type: EventType): EventRecordKind => type.slice(0, type.indexOf('.')) as EventRecordKind;
 
 /** Reads the records that events are about. */
 export const readRecords = async (

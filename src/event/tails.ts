@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { EventType } from '../../contract/index.ts';
 import type { Reader } from '../db/connection.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../base/deadline.ts';
 import { NIL_ID } from '../db/values.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { cursorAfter, decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
 import {
   type EventPage,
@@ -17,7 +17,7 @@ import {
 } from './reads.ts';
 import { type EventContext, readRecords, type StoredEvent, storedEventOf } from './service.ts';
 import { type EventView, eventView } from './view.ts';
-import { InterruptibleSleep } from '../outbox/interruptible-sleep.ts';
+import { InterruptibleSleep } from './outbox/interruptible-sleep.ts';
 
 /** How often the feed is asked for events that other processes moved, while there are tails. */
 const POLL_MS = 100;

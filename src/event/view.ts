@@ -1,6 +1,7 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
 import { timeFromDb } from '../db/values.ts';
-import { type EventRecordKind, type EventRecords, kindOf, type ListedEvents, type StoredEvent } from './service.ts';
+import { type EventRecordKind, kindOf } from './outbox/record.ts';
+import type { EventRecords, ListedEvents, StoredEvent } from './service.ts';
 
 type ListView = OutputOf<Contract['event']['list']>;
 export type EventView = ListView['items'][number];

@@ -3,7 +3,7 @@ import type { SharedColumns } from '../content/entity.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { type Bytes, countFromDb, idFromBytes, idToBytes, listFromDb } from '../db/values.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import type { GameSummaryColumns } from './entity.ts';
 import { gameKind } from './kind.ts';
 

@@ -1,5 +1,5 @@
 import type { Access } from '../../contract/index.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import { credentialMistake } from '../auth/credential-hints.ts';
 import type { Caller, KeyVerifier, KeyLookUp } from '../auth/verifier.ts';
 import type { RequestContext } from './request-context.ts';

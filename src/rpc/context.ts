@@ -3,8 +3,8 @@ import type { KeyUses } from '../auth/uses.ts';
 import type { KeyVerifier } from '../auth/verifier.ts';
 import type { Config } from '../config/config.ts';
 import type { Maintenance } from './maintenance/maintenance.ts';
-import type { OverloadProtection } from '../overload/overload-protection.ts';
-import type { Limits } from '../rate-limit/limits.ts';
+import type { OverloadProtection } from '../limits/overload/overload-protection.ts';
+import type { Limits } from '../limits/rate-limit/limits.ts';
 import type { Observer } from '../telemetry/hooks.ts';
 
 /** The dependencies of calls, by any transport. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { jsonHint } from '../suggestions/json.ts';
-import { AppError } from '../errors.ts';
+import { jsonHint } from '../base/suggestions/json.ts';
+import { AppError } from '../base/errors.ts';
 import { removeUndefined } from './superjson.ts';
 
 /** The payload of a call. */

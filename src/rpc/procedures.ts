@@ -2,9 +2,9 @@ import { type Contract, type Procedure as ContractProcedure, procedures } from '
 import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
-import type { Call, Handlers } from '../procedure.ts';
+import type { Call, Handlers } from '../call/procedure.ts';
 import { userHandlers } from '../user/handlers.ts';
-import { webhookHandlers } from '../webhook/handlers.ts';
+import { webhookHandlers } from '../event/webhook/handlers.ts';
 
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
 

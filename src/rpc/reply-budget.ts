@@ -1,5 +1,5 @@
 import { ANSWER_LIMIT, type Reason } from '../../contract/index.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../base/errors.ts';
 import type { Procedure } from './procedures.ts';
 
 /** The bytes that all batches together may hold: sixteen of the largest. */

@@ -2,12 +2,12 @@ import type { Request, Response } from 'express';
 import { idempotencyReplayed } from '../../contract/index.ts';
 import { keyElsewhere } from '../auth/credential-hints.ts';
 import type { Caller } from '../auth/verifier.ts';
-import { Deadline, type Meter } from '../deadline.ts';
-import { CallerLeft } from '../errors.ts';
+import { Deadline, type Meter } from '../base/deadline.ts';
+import { CallerLeft } from '../base/errors.ts';
 import { chunksOf } from '../http/message/request-intake.ts';
 import { waitedMsOf } from '../http/server/load-shedder.ts';
-import type { ConcurrencyLimiter } from '../overload/concurrency-limiter.ts';
-import type { OnRateLimit } from '../rate-limit/limiter.ts';
+import type { ConcurrencyLimiter } from '../limits/overload/concurrency-limiter.ts';
+import type { OnRateLimit } from '../limits/rate-limit/limiter.ts';
 
 /** Adds up the cost of a request. Nothing is charged until the caller is known. */
 export class CostMeter implements Meter {

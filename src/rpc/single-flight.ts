@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
+import { Deadline } from '../base/deadline.ts';
+import { AppError } from '../base/errors.ts';
 
 /** A read with a deadline. */
 type Read<T> = (deadline: Deadline) => Promise<T>;

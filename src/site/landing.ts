@@ -7,7 +7,7 @@ import { codeBlock, escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';
 import { keyHelp } from './publication.ts';
 import { pagePolicy, revalidated } from './serve.ts';
-import { version } from '../version.ts';
+import { version } from '../base/version.ts';
 
 const PATH = '/';
 

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Config } from '../config/config.ts';
 import { API_PREFIX } from '../http/routes.ts';
-import { PLACES, unknownPath } from '../suggestions/paths.ts';
+import { PLACES, unknownPath } from '../base/suggestions/paths.ts';
 import { escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';
 import { pagePolicy } from './serve.ts';

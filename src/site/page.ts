@@ -1,7 +1,7 @@
 import type { Brand } from '../config/config.ts';
 import { logoPath, logoType } from './brand/logo.ts';
 import { escapeHtml } from './html.ts';
-import { version } from '../version.ts';
+import { version } from '../base/version.ts';
 
 /** The pages that the bar leads to, by their paths from the root of the service. */
 const BAR = [

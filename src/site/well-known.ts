@@ -2,7 +2,7 @@ import express, { type Router } from 'express';
 import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { revalidated } from './serve.ts';
-import { build, version } from '../version.ts';
+import { build, version } from '../base/version.ts';
 
 const DAY_MS = 86_400_000;
 /** Days until `security.txt` expires; less than a year, as RFC 9116 recommends. */

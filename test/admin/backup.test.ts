@@ -21,7 +21,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
-import { BACKUP, timeOfLast } from '../../src/audit/log.ts';
+import { BACKUP, timeOfLast } from '../../src/auth/audit/log.ts';
 import { holdExclusively } from '../../src/db/sqlite/files/exclusive.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';

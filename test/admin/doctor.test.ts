@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../src/admin/doctor/check.ts';
-import { release } from '../../src/version.ts';
+import { release } from '../../src/base/version.ts';
 import { startApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';

@@ -12,7 +12,7 @@ import { createConnection } from 'mysql2/promise';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
 import type { DumpResult } from '../../src/admin/backup/dump/dump.ts';
-import { BACKUP, timeOfLast } from '../../src/audit/log.ts';
+import { BACKUP, timeOfLast } from '../../src/auth/audit/log.ts';
 import { connectionOptions } from '../harness/app/database.ts';
 import { type Outcome, runCli, startCli } from '../harness/app/program.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';

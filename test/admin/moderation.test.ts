@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { systemActor } from '../../src/audit/log.ts';
+import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';

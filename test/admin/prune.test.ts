@@ -3,7 +3,7 @@
  * @tier long
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { systemActor } from '../../src/audit/log.ts';
+import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';

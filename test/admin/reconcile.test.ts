@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
-import { type AuditEntry, listActs, systemActor } from '../../src/audit/log.ts';
+import { type AuditEntry, listActs, systemActor } from '../../src/auth/audit/log.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import type { ReconcileFinding } from '../../src/admin/reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../src/admin/reconcile/service.ts';

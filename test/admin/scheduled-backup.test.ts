@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { BACKUP, timeOfLast } from '../../src/audit/log.ts';
+import { BACKUP, timeOfLast } from '../../src/auth/audit/log.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { withDatabase } from '../harness/http/load.ts';
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemActor } from '../../src/audit/log.ts';
+import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames, removableImages } from '../../src/admin/moderation/kinds.ts';
 import { readRecordState } from '../../src/admin/moderation/records.ts';
 import { hideRecord, UnhideError, unhideRecord } from '../../src/admin/moderation/takedown.ts';

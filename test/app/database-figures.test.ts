@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { metricSources } from '../../src/app/context.ts';
 import { DatabaseFigures } from '../../src/app/database-figures.ts';
-import { recordBackup, systemActor } from '../../src/audit/log.ts';
+import { recordBackup, systemActor } from '../../src/auth/audit/log.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { engine } from '../harness/app/database.ts';

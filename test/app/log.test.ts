@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { createLog, describeError } from '../../src/app/log.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
 

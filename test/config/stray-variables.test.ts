@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { describe, expect, test } from '@jest/globals';
-import { strayVariables } from '../../src/suggestions/variables.ts';
+import { strayVariables } from '../../src/base/suggestions/variables.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { telemetryNames, variableNames } from '../../src/config/variables.ts';
 

@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/read/list/cursor.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { anyCharacter, assertProperty } from '../harness/documents/property.ts';
 
 const filters = ['games', 'views', 'all', undefined, ['伝説'], []];

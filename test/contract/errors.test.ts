@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { docsOf, errorOf, failureBody, inBytes, procedures, reasons, type Retry } from '../../contract/index.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { errorDocs, errorReply } from '../../src/http/message/failures.ts';
 
 /** The statuses that the SDKs retry by themselves, where `X-Should-Retry` does not overrule it. */

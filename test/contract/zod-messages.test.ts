@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { z } from 'zod';
 import { type Issue, MAX_EXCERPT, type Procedure, procedures } from '../../contract/index.ts';
-import { invalidInput } from '../../src/suggestions/input.ts';
+import { invalidInput } from '../../src/base/suggestions/input.ts';
 import { keyOfWord } from '../../src/auth/format.ts';
 import { assertProperty } from '../harness/documents/property.ts';
 

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
-import { Deadline } from '../../src/deadline.ts';
+import { Deadline } from '../../src/base/deadline.ts';
 import { schema } from '../../src/app/schema.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { beneath } from '../harness/servers/vitess.ts';

@@ -7,7 +7,7 @@ import { cpSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
-import { DATABASE_FAULTS, type DatabaseFault } from '../../src/errors.ts';
+import { DATABASE_FAULTS, type DatabaseFault } from '../../src/base/errors.ts';
 import { faultOf } from '../../src/db/sqlite/errors.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';

@@ -8,7 +8,7 @@ import { schema } from '../../src/app/schema.ts';
 import type { ApiKeyRow } from '../../src/auth/entity.ts';
 import { createKey } from '../../src/auth/service.ts';
 import { Database } from '../../src/db/database.ts';
-import { Deadline } from '../../src/deadline.ts';
+import { Deadline } from '../../src/base/deadline.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { WriteProbe } from '../../src/db/write-probe.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 
 // By a clock of its own: what is believed for how long, and that trials do not pile up.
 

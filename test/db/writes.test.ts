@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemActor } from '../../src/audit/log.ts';
+import { systemActor } from '../../src/auth/audit/log.ts';
 import { suspendUser } from '../../src/admin/moderation/users.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { gameDraft } from '../../src/game/service.ts';

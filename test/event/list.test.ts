@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemActor } from '../../src/audit/log.ts';
+import { systemActor } from '../../src/auth/audit/log.ts';
 import { mergeTags } from '../../src/content/write/tag-merge.ts';
 import { renameTag } from '../../src/content/write/tag-names.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';
@@ -13,8 +13,8 @@ import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderati
 import { idToBytes } from '../../src/db/values.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
-import { sweepOldEvents } from '../../src/outbox/sweep.ts';
-import { closeFeed } from '../../src/outbox/feed.ts';
+import { sweepOldEvents } from '../../src/event/outbox/sweep.ts';
+import { closeFeed } from '../../src/event/outbox/feed.ts';
 import { renameUser } from '../../src/user/service.ts';
 import { type Input, type Output, startApp, type TestApp } from '../harness/app/app.ts';
 

@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { idFromBytes, newId, storedIdToBytes } from '../../src/db/values.ts';
-import { readFeed } from '../../src/outbox/feed.ts';
-import { InterruptibleSleep } from '../../src/outbox/interruptible-sleep.ts';
-import { recordEvents } from '../../src/outbox/record.ts';
-import { EventRelay } from '../../src/outbox/relay.ts';
+import { readFeed } from '../../src/event/outbox/feed.ts';
+import { InterruptibleSleep } from '../../src/event/outbox/interruptible-sleep.ts';
+import { recordEvents } from '../../src/event/outbox/record.ts';
+import { EventRelay } from '../../src/event/outbox/relay.ts';
 import type { Output } from '../harness/app/app.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { until } from '../harness/until.ts';

@@ -5,8 +5,8 @@
  */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { MAX_TAILS, type Reason, SITE_FACTOR } from '../../contract/index.ts';
-import { AppError } from '../../src/errors.ts';
-import { clientSubnet } from '../../src/rate-limit/client-subnet.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { clientSubnet } from '../../src/limits/caller.ts';
 import { KeyWatch } from '../../src/rpc/trpc/key-watch.ts';
 import { TailPlaces } from '../../src/rpc/trpc/tail-places.ts';
 

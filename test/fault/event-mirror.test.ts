@@ -13,7 +13,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { exportLines, headerOf } from '../../src/admin/transfer/export.ts';
-import { systemActor } from '../../src/audit/log.ts';
+import { systemActor } from '../../src/auth/audit/log.ts';
 import { mergeTags } from '../../src/content/write/tag-merge.ts';
 import { renameTag } from '../../src/content/write/tag-names.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';

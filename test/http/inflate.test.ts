@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { Inflater } from '../../src/http/message/inflate.ts';
 
 const MIB = 1024 * 1024;

@@ -130,14 +130,14 @@ describe('security', () => {
         /\bfetch\(|\b(request|get|connect|createConnection)\b.*'node:(https?|http2|net|tls)'|'undici'/,
       );
       const MAY =
-        /^src\/(testkit\/(conformance|mock-server)\/|admin\/commands\/database\/status\.ts|webhook\/sender\/send\.ts)/;
+        /^src\/(testkit\/(conformance|mock-server)\/|admin\/commands\/database\/status\.ts|event\/webhook\/sender\/send\.ts)/;
       expect(clients.filter((line) => !MAY.test(line))).toEqual([]);
       expect(clients).not.toEqual([]);
     });
 
     test('the names of webhooks wait in none of the threads that those of the database need', () => {
       const dns = linesWith(/\blookup\(|'node:dns/);
-      expect(dns).toEqual(["src/webhook/sender/names.ts: import { Resolver } from 'node:dns/promises';"]);
+      expect(dns).toEqual(["src/event/webhook/sender/names.ts: import { Resolver } from 'node:dns/promises';"]);
     });
 
     test('nothing is evaluated, and the service calls no shell', () => {

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Deadline } from '../../src/deadline.ts';
-import { AppError } from '../../src/errors.ts';
+import { Deadline } from '../../src/base/deadline.ts';
+import { AppError } from '../../src/base/errors.ts';
 
 const timeout = expect.objectContaining({ reason: 'TIMEOUT' });
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { listActs } from '../../src/audit/log.ts';
+import { listActs } from '../../src/auth/audit/log.ts';
 import { type Output, startApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { writes } from '../harness/documents/repeating.ts';

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { type Reply, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { anInput, isReplay, repeating, writes } from '../harness/documents/repeating.ts';
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Request } from 'express';
 import * as fc from 'fast-check';
 import { textPayload, valuePayload } from '../../src/rpc/payload.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { queryText } from '../../src/rpc/trpc/get.ts';
 import { anyCharacter, assertProperty } from '../harness/documents/property.ts';
 

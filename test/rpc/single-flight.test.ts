@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Deadline } from '../../src/deadline.ts';
+import { Deadline } from '../../src/base/deadline.ts';
 import { SingleFlight } from '../../src/rpc/single-flight.ts';
 
 const forever = { caller: 'a', deadline: new Deadline() };

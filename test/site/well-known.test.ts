@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { build } from '../../src/version.ts';
+import { build } from '../../src/base/version.ts';
 import { startApp } from '../harness/app/app.ts';
 
 const { version } = createRequire(import.meta.url)('#package') as { version: string };

@@ -7,7 +7,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import * as conventions from '@opentelemetry/semantic-conventions';
-import { release } from '../../src/version.ts';
+import { release } from '../../src/base/version.ts';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';

@@ -10,7 +10,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, test } from '@jest/globals';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { overloadTraces } from '../../src/telemetry/tracing/overload.ts';
 import { databaseTraces } from '../../src/telemetry/tracing/database.ts';
 import { end, SpanScope } from '../../src/telemetry/tracing/scope.ts';

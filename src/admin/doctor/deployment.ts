@@ -2,13 +2,13 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Instance, liveInstances } from '../../app/instances/registry.ts';
 import { warningsOf } from '../../app/warnings.ts';
-import { BACKUP, timeOfLast } from '../../audit/log.ts';
+import { BACKUP, timeOfLast } from '../../auth/audit/log.ts';
 import { type Config, inContainer } from '../../config/config.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { readMaintenance } from '../../rpc/maintenance/state.ts';
-import { examineSecrets, WebhookSecrets } from '../../webhook/secrets.ts';
-import { release } from '../../version.ts';
+import { examineSecrets, WebhookSecrets } from '../../event/webhook/secrets.ts';
+import { release } from '../../base/version.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
 
 const MIB = 2 ** 20;

@@ -1,4 +1,4 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
@@ -7,7 +7,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import { tagIdsOf } from '../../content/tag-ids.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, idToBytes, listFromDb, timeFromDb } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { readTags } from '../../content/tag/service.ts';
 import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';

@@ -1,4 +1,4 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { RecordToDelete } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';

@@ -1,8 +1,8 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { idToBytes } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { type HiddenRecordRow, hiddenRecordsIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';

@@ -1,4 +1,4 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
 import type { Database } from '../../db/database.ts';
 import type { Transaction } from '../../db/connection.ts';

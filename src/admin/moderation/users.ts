@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { In } from 'typeorm';
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
 import { hideRecordsOf } from './hidden/hide.ts';
@@ -15,7 +15,7 @@ import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { updateRow } from '../../db/sql/update.ts';
 import { type Bytes, idFromBytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';
 import { deleteUserRow, lockUser, readUser } from '../../user/service.ts';
 import { userProfileView } from '../../user/view.ts';

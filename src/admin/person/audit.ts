@@ -1,6 +1,6 @@
 import { type FindOptionsWhere, In, Like, MoreThan } from 'typeorm';
 import { scopes } from '../../../contract/index.ts';
-import { type AuditRow, entriesIn } from '../../audit/entity.ts';
+import { type AuditRow, entriesIn } from '../../auth/audit/entity.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { NIL_ID } from '../../db/values.ts';

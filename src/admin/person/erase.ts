@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import { searchKinds } from '../../app/schema.ts';
 import type { Database } from '../../db/database.ts';
 import { idToBytes } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import { defaultSizes } from '../../search/sizes.ts';
 import { deleteUnusedTags, findUnusedTags } from '../moderation/unused-tags.ts';
@@ -11,8 +11,8 @@ import { deleteUnusedTypes } from '../moderation/unused-types.ts';
 import { deleteAs } from '../moderation/users.ts';
 import { eraseNames } from './audit.ts';
 import { type ErasureCounts, NOTHING, readUserCounts, type UserCounts } from './preview.ts';
-import { eraseFromEvents, eraseSlugs } from '../../outbox/erase.ts';
-import { eraseFromDeliveries } from '../../webhook/sender/store.ts';
+import { eraseFromEvents, eraseSlugs } from '../../event/outbox/erase.ts';
+import { eraseFromDeliveries } from '../../event/webhook/sender/store.ts';
 import { deleteAnswers, deleteHiddenMarks } from './remains.ts';
 
 /** Far longer than a call of the user takes that began before the user was deleted. */

@@ -1,8 +1,8 @@
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { typeCounter } from '../../game/type-counters.ts';
-import { countEventsBy } from '../../outbox/erase.ts';
+import { countEventsBy } from '../../event/outbox/erase.ts';
 import { removableKinds } from '../moderation/kinds.ts';
 import { findUnusedTags, usedByHidden } from '../moderation/unused-tags.ts';
 import { countUnusedTypes } from '../moderation/unused-types.ts';

@@ -4,7 +4,7 @@ import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, timeToDb } from '../../db/values.ts';
-import { SWEPT_AT_ONCE } from '../../idempotency/records.ts';
+import { SWEPT_AT_ONCE } from '../../call/idempotency/records.ts';
 
 const HOUR_MS = 3_600_000;
 /** Stored answers are kept for a day: one more hour for clocks that differ. */

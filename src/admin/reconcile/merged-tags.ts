@@ -1,4 +1,4 @@
-import { systemActor } from '../../audit/log.ts';
+import { systemActor } from '../../auth/audit/log.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { findLeftBehind, moveLeftBehind } from '../../content/write/tag-merge.ts';
 import { findOutdatedSlugs, renewSlugs } from '../../content/write/tag-slugs.ts';

@@ -8,7 +8,7 @@ import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageColumns, imagesOf } from '../../image/images.ts';
-import { recordEvents } from '../../outbox/record.ts';
+import { recordEvents } from '../../event/outbox/record.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';

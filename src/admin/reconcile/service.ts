@@ -1,4 +1,4 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Database } from '../../db/database.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';

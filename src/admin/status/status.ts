@@ -6,7 +6,7 @@ import type { MaintenanceState } from '../../rpc/maintenance/state.ts';
 import { readMaintenance } from '../../rpc/maintenance/state.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 import type { RecentFailures, RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
-import { release } from '../../version.ts';
+import { release } from '../../base/version.ts';
 import type { Diagnosis } from '../doctor/check.ts';
 import { examine } from '../doctor/doctor.ts';
 import { type BusyKey, busyKeys } from './keys.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { searchKinds } from '../../app/schema.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import { type Batch, batchesOf, type BatchEntry, type LineFault } from './batches.ts';

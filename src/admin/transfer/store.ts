@@ -16,7 +16,7 @@ import { imagePostDraft } from '../../image/service.ts';
 import type { Document, SearchKind } from '../../search/document.ts';
 import { addDocuments } from '../../search/indexing/bulk.ts';
 import type { EnqueueDocuments } from '../../search/write-buffer.ts';
-import { recordReactions } from '../../outbox/record.ts';
+import { recordReactions } from '../../event/outbox/record.ts';
 import { insertUsers, type NewUser } from '../../user/service.ts';
 import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 

@@ -5,8 +5,8 @@ import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { newId } from '../../db/values.ts';
-import type { Deadline } from '../../deadline.ts';
-import { release } from '../../version.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { release } from '../../base/version.ts';
 import { instancesIn } from './entity.ts';
 
 /** How often an instance says that it runs. */

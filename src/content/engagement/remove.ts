@@ -6,7 +6,7 @@ import type { Bytes } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';
 import { reactionColumns } from '../write/remove.ts';
 import { grouped } from '../write/tally.ts';
-import { recordReactions } from '../../outbox/record.ts';
+import { recordReactions } from '../../event/outbox/record.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records wait for the locks. */

@@ -3,11 +3,11 @@ import { ForeignKeyError } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { AMONG_LOCKS, GroupCommit } from '../../db/batching/group-commit.ts';
 import { idToBytes } from '../../db/values.ts';
-import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
-import { doTogether, type WriteResult, type Writes } from '../../idempotency/writes.ts';
+import { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
+import { doTogether, type WriteResult, type Writes } from '../../call/idempotency/writes.ts';
 import type { Caller } from '../../auth/verifier.ts';
-import type { Call } from '../../procedure.ts';
+import type { Call } from '../../call/procedure.ts';
 import { showing } from '../write/replays.ts';
 import { type ToggleOutcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
 

@@ -6,10 +6,10 @@ import { type Insert, insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { lockReferred } from '../../db/sql/referred.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
-import { recordReactions } from '../../outbox/record.ts';
-import type { IdempotentCall } from '../../idempotency/call.ts';
-import type { WriteResult } from '../../idempotency/writes.ts';
+import { AppError } from '../../base/errors.ts';
+import { recordReactions } from '../../event/outbox/record.ts';
+import type { IdempotentCall } from '../../call/idempotency/call.ts';
+import type { WriteResult } from '../../call/idempotency/writes.ts';
 
 export type Reaction = 'like' | 'dislike';
 /** The toggles of a record. A reaction replaces the other one. */

@@ -1,10 +1,10 @@
 import { BatchLoader } from '../../db/batching/batch-loader.ts';
 import type { Database } from '../../db/database.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import type { Deadline } from '../../deadline.ts';
+import type { Deadline } from '../../base/deadline.ts';
 import { idFromBytes, idToBytes } from '../../db/values.ts';
-import { AppError } from '../../errors.ts';
-import type { Call } from '../../procedure.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Call } from '../../call/procedure.ts';
 import type { SearchIndex } from '../../search/search-index.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import type { ContentKind } from '../kind.ts';

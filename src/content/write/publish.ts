@@ -8,7 +8,7 @@ import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values
 import type { CountMade } from '../../auth/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../../search/document.ts';
 import { enqueueDocuments, type EnqueueDocuments } from '../../search/write-buffer.ts';
-import { type Change, recordEvents } from '../../outbox/record.ts';
+import { type Change, recordEvents } from '../../event/outbox/record.ts';
 import { searchText } from '../../search/text.ts';
 import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';

@@ -5,7 +5,7 @@ import { inList, partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
 import { keyOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
-import { forgetReactions, recordEvents } from '../../outbox/record.ts';
+import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
@@ -10,7 +10,7 @@ import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
 import { tagIdsOf } from '../tag-ids.ts';
-import { recordEvents } from '../../outbox/record.ts';
+import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records wait for the locks. */

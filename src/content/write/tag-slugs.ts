@@ -1,7 +1,7 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { recordEvents } from '../../outbox/record.ts';
+import { recordEvents } from '../../event/outbox/record.ts';
 import type { ContentKind } from '../kind.ts';
 import { findTags, makeMissingTags, type Tag } from '../tag/service.ts';
 import { slugOf } from '../tag/slug.ts';

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 
 interface BatchLoaderOptions<Request, Result> {
   /** Answers requests, in their order. The deadline ends when those of all requests have; a request without one removes it. */

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 
 /** The maximum number of calls in a group. */
 const MAX_GROUP = 64;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 
 /** Says when nothing may be written. */
 export interface WritePause {

@@ -1,6 +1,6 @@
 import type { QueryError, RowDataPacket } from 'mysql2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deadline } from '../../deadline.ts';
+import { Deadline } from '../../base/deadline.ts';
 import { INTERRUPTED } from './errors.ts';
 import type { Canceller, SessionPool } from './pool.ts';
 import type { MysqlSession } from './session.ts';

@@ -1,5 +1,5 @@
 /** Classifies the errors of MySQL, MariaDB, Galera, Vitess and the network. */
-import type { DatabaseFault } from '../../errors.ts';
+import type { DatabaseFault } from '../../base/errors.ts';
 
 /** The server's limit of prepared statements is reached. This is transient: others close theirs in time. */
 export const TOO_MANY_STATEMENTS = 1461;

@@ -1,6 +1,6 @@
 import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Workload, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';

@@ -1,4 +1,4 @@
-import type { Deadline } from '../../deadline.ts';
+import type { Deadline } from '../../base/deadline.ts';
 import type { Parameter } from '../connection.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
 import type { PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';

@@ -1,4 +1,4 @@
-import { Deadline } from '../../deadline.ts';
+import { Deadline } from '../../base/deadline.ts';
 import type { SessionPool } from './pool.ts';
 
 /** MariaDB, or MySQL and what speaks its protocol. */

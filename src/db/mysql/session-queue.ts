@@ -1,5 +1,5 @@
-import type { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 import type { MysqlSession } from './session.ts';
 
 /** The maximum number of waiting calls; more are refused. It is far more than can be served before their deadlines. */

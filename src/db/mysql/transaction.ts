@@ -1,6 +1,6 @@
 import type { ResultSetHeader } from 'mysql2';
-import type { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
 import { connectionError, isRefusedCommit } from './errors.ts';
 import type { MysqlSession } from './session.ts';

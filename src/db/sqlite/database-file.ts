@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
 import type { DatabaseObserver, PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
 import { openReader, type SqliteConnection } from './binding/binding.ts';

@@ -1,6 +1,6 @@
 /** Classifies the errors of SQLite by their primary result codes: https://sqlite.org/rescode.html */
 import { accessSync, constants, statfsSync } from 'node:fs';
-import type { DatabaseFault } from '../../errors.ts';
+import type { DatabaseFault } from '../../base/errors.ts';
 
 const SQLITE_PERM = 3;
 const SQLITE_BUSY = 5;

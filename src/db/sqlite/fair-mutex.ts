@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 import type { Workload } from '../connection.ts';
 import type { PoolObserver, PoolUsage } from '../observer.ts';
 

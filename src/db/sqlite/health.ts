@@ -1,5 +1,5 @@
-import type { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 import type { Statements } from '../connection.ts';
 import { isCorrupt, isUnusable } from './errors.ts';
 

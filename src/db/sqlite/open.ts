@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
-import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import { Deadline } from '../../base/deadline.ts';
+import { AppError } from '../../base/errors.ts';
 import { IN_MEMORY, sqliteFile } from '../address.ts';
 import type { Connection, DatabaseOptions, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Request } from 'express';
 import type { BodyCoding } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { Inflater } from './inflate.ts';
 import { bodyFaultOf } from './request-intake.ts';
 

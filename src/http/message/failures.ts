@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
 import type { Config } from '../../config/config.ts';
-import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../errors.ts';
+import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../base/errors.ts';
 import { bodyHeaders, type HeaderList, sendJson } from './reply.ts';
 
 /** The shortest time in which a lack of capacity is mostly over. */

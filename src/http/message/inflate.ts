@@ -1,6 +1,6 @@
 import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import type { BodyCoding } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 
 /** The bodies that are inflated at once: half of the threads that Node.js has for this and for files. */
 const RUNNING = 2;

@@ -1,4 +1,4 @@
-import type { QueryRecorder } from '../../deadline.ts';
+import type { QueryRecorder } from '../../base/deadline.ts';
 
 /** The statements in a line of the log, slowest first, and the length of each. */
 const MOST_SHOWN = 10;

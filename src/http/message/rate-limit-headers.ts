@@ -1,5 +1,5 @@
 /** The headers `RateLimit-Policy` and `RateLimit`: draft-ietf-httpapi-ratelimit-headers, version 10 */
-import type { Policy, RateLimitStatus } from '../../rate-limit/buckets.ts';
+import type { Policy, RateLimitStatus } from '../../limits/rate-limit/buckets.ts';
 
 const MS = 1000;
 /** The unit of a quota that is not a number of requests. */

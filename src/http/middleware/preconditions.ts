@@ -1,7 +1,7 @@
 import { parse } from 'content-type';
 import type { Request, RequestHandler, Response } from 'express';
 import { BODY_CODINGS, excerpt, MAX_HEADERS, type ProcedureMetadata } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 
 const READ_METHODS = ['GET', 'HEAD', 'POST'];
 const WRITE_METHODS = ['POST'];

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairQueue, type Queued } from '../../overload/fair-queue.ts';
+import { FairQueue, type Queued } from '../../limits/overload/fair-queue.ts';
 
 /** The connections that are accepted in a burst before requests are served; it takes some milliseconds. */
 const MOST_ACCEPTED = 512;

@@ -13,7 +13,7 @@ import { fromPath, inviteBody } from './compatibility.ts';
 import { ClientErrorHandler } from './client-errors.ts';
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
-import { callerOf } from '../../overload/caller.ts';
+import { callerOf } from '../../limits/caller.ts';
 import { SlowReaderGuard } from './slow-readers.ts';
 
 /** The backlog of connections in the kernel, within its own limit. Beyond it, clients retry SYN after 1 s. */

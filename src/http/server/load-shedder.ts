@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { procedures } from '../../../contract/index.ts';
-import type { AppError } from '../../errors.ts';
+import type { AppError } from '../../base/errors.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
-import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
-import type { OverloadProtection } from '../../overload/overload-protection.ts';
-import { refusalCost } from '../../overload/retry-throttle.ts';
+import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
+import type { OverloadProtection } from '../../limits/overload/overload-protection.ts';
+import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import { asJsonRpc, type ErrorDocs, errorReply, failureMessage, type FailureText } from '../message/failures.ts';
 import { MCP_PATH, pathOf } from '../routes.ts';
 import { requestIdOf } from '../message/request-id.ts';

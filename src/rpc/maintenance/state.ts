@@ -1,4 +1,4 @@
-import { type Actor, record } from '../../audit/log.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader } from '../../db/connection.ts';
 import { maintenanceIn } from './entity.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';

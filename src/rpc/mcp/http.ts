@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { refusalCost } from '../../overload/retry-throttle.ts';
+import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';

@@ -8,7 +8,7 @@ import { ToolCalls } from './tool-calls.ts';
 import { unknownTool } from './terms.ts';
 import { idOf, toolsFor } from './tools.ts';
 import type { McpSession } from './session.ts';
-import { version } from '../../version.ts';
+import { version } from '../../base/version.ts';
 
 const INSTRUCTIONS =
   'Games, image posts and users of a content service. Each tool is one operation of its HTTP API, with the same input, ' +

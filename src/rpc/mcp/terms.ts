@@ -1,6 +1,6 @@
 import { type ErrorResponse, type Issue, procedures } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
-import { meantIds } from '../../suggestions/procedures.ts';
+import { AppError } from '../../base/errors.ts';
+import { meantIds } from '../../base/suggestions/procedures.ts';
 import { idOf, nameOf } from './tools.ts';
 
 // The texts of failures in the terms of tools: the tools' names, and arguments in place of an envelope.

@@ -3,7 +3,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { type Payload, textPayload, valuePayload } from '../payload.ts';
 import type { Procedure } from '../procedures.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
 import type { CallObservation } from '../../telemetry/hooks.ts';
 import type { ToolCallContext } from './session.ts';

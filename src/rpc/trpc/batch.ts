@@ -5,7 +5,7 @@ import { BatchReplies, ReplyBudget } from '../reply-budget.ts';
 import type { AuthorizedCall, RpcPipeline } from '../pipeline.ts';
 import { parseJson, valuePayload } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import type { CallObservation } from '../../telemetry/hooks.ts';
 import { requestContextOf } from '../request-context.ts';
@@ -13,8 +13,8 @@ import { failureOf, type FailureContext, toAppError } from '../../http/message/f
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { sendJson } from '../../http/message/reply.ts';
-import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
-import { refusalCost } from '../../overload/retry-throttle.ts';
+import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
+import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import { asJsonLine, asList, commonStatus, type BatchReply } from './replies.ts';
 
 /**

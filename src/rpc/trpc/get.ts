@@ -1,6 +1,6 @@
 /** Reads by GET, as tRPC's clients send them: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { etagOf } from '../../http/message/reply.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
 

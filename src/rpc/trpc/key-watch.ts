@@ -1,5 +1,5 @@
 import { errorOf } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 
 /** How often keys are checked: with the time for which a key is remembered, less than a second. */
 const CHECK_MS = 400;

@@ -2,8 +2,8 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { contract, streams, type Stream, TailSubscription } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
-import { invalidInput } from '../../suggestions/input.ts';
+import { AppError } from '../../base/errors.ts';
+import { invalidInput } from '../../base/suggestions/input.ts';
 import { textPayload } from '../payload.ts';
 import { queryText } from './get.ts';
 

@@ -1,6 +1,6 @@
 import { MAX_TAILS, SITE_FACTOR } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
-import { siteOf } from '../../rate-limit/client-subnet.ts';
+import { AppError } from '../../base/errors.ts';
+import { siteOf } from '../../limits/caller.ts';
 
 /** The tails of a process: each takes some 30 KiB. */
 const MOST = 10_000;

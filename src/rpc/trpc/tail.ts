@@ -4,14 +4,14 @@
  */
 import type { Request, RequestHandler, Response } from 'express';
 import { contract, STREAM_TYPE } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import { assertJson, assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
-import { callerOf } from '../../overload/caller.ts';
+import { callerOf } from '../../limits/caller.ts';
 import { keyIn } from '../access.ts';
 import type { RpcContext } from '../context.ts';
 import type { RpcPipeline } from '../pipeline.ts';

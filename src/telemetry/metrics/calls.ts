@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
-import { type AppError, CallerLeft } from '../../errors.ts';
+import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { CallObserver, CallObservation } from '../hooks.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 

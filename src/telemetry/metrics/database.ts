@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../db/observer.ts';
-import { DATABASE_FAULTS } from '../../errors.ts';
+import { DATABASE_FAULTS } from '../../base/errors.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 

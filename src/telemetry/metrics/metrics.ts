@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Observer } from '../hooks.ts';
-import { build, version } from '../../version.ts';
+import { build, version } from '../../base/version.ts';
 import { overloadMetrics } from './overload.ts';
 import { callMetrics } from './calls.ts';
 import { type NameOf, PREFIX } from './catalogue.ts';

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { OverloadObserver, LimiterUsage } from '../../overload/observer.ts';
+import type { OverloadObserver, LimiterUsage } from '../../limits/overload/observer.ts';
 import { Counters, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 

@@ -1,5 +1,5 @@
 import type { Span } from '@opentelemetry/api';
-import { type AppError, CallerLeft } from '../../errors.ts';
+import { type AppError, CallerLeft } from '../../base/errors.ts';
 import { type CallObserver, type CallObservation, unobserved } from '../hooks.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 

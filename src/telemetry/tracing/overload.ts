@@ -1,4 +1,4 @@
-import type { OverloadObserver } from '../../overload/observer.ts';
+import type { OverloadObserver } from '../../limits/overload/observer.ts';
 import type { SpanScope } from './scope.ts';
 
 /** Records the queue times of calls. */

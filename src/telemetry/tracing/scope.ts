@@ -9,7 +9,7 @@ import {
   trace,
   type Tracer,
 } from '@opentelemetry/api';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { preciseNow } from './clock.ts';
 
 /** The name, kind and attributes of a span. */

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Observer } from '../hooks.ts';
-import { release } from '../../version.ts';
+import { release } from '../../base/version.ts';
 import { overloadTraces } from './overload.ts';
 import { callTraces } from './calls.ts';
 import { preciseNow } from './clock.ts';

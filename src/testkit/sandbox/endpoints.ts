@@ -1,4 +1,4 @@
-import type { Answer, Message, send } from '../../webhook/sender/send.ts';
+import type { Answer, Message, send } from '../../event/webhook/sender/send.ts';
 
 /** Paths whose endpoints do not just take all: `/status/410`, `/flaky`, `/silent`. */
 const STATUS = /\/status\/([2-5]\d\d)$/;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { operations, type Reason } from '../../../contract/index.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorReply, sendFailure } from '../../http/message/failures.ts';
 import { sendJson } from '../../http/message/reply.ts';
 

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Workspaces } from './workspaces.ts';
 import type { Context } from '../../app/context.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { ErrorDocs } from '../../http/message/failures.ts';
 import { assertMethod } from '../../http/middleware/preconditions.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';

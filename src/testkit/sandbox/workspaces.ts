@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ContentReads } from '../../content/read/reads.ts';
 import { closeContext, type Context, openContext } from '../../app/context.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { gameKind } from '../../game/kind.ts';
 import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';

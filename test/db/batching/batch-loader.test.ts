@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { BatchLoader } from '../../../src/db/batching/batch-loader.ts';
-import { Deadline } from '../../../src/deadline.ts';
-import { AppError } from '../../../src/errors.ts';
+import { Deadline } from '../../../src/base/deadline.ts';
+import { AppError } from '../../../src/base/errors.ts';
 
 /** A database that answers when it is told to. */
 const aDatabase = () => {

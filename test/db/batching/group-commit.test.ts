@@ -5,8 +5,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Deadline } from '../../../src/deadline.ts';
-import { AppError } from '../../../src/errors.ts';
+import { Deadline } from '../../../src/base/deadline.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { GroupCommit } from '../../../src/db/batching/group-commit.ts';
 
 const forever = new Deadline();

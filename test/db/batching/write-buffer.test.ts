@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Deadline } from '../../../src/deadline.ts';
-import { AppError } from '../../../src/errors.ts';
+import { Deadline } from '../../../src/base/deadline.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBuffer } from '../../../src/db/batching/write-buffer.ts';
 
 const DELAY_MS = 1000;

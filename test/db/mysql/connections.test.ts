@@ -8,7 +8,7 @@ import { createConnection } from 'mysql2/promise';
 import { schema } from '../../../src/app/schema.ts';
 import { Database } from '../../../src/db/database.ts';
 import { MOST_CONNECTIONS } from '../../../src/db/mysql/open.ts';
-import { Deadline } from '../../../src/deadline.ts';
+import { Deadline } from '../../../src/base/deadline.ts';
 import { connectionOptions, createDatabase, type TestDatabase } from '../../harness/app/database.ts';
 import { until } from '../../harness/until.ts';
 

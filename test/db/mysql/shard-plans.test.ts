@@ -10,7 +10,7 @@ import { removableGames } from '../../../src/admin/moderation/kinds.ts';
 import { hideRecord, unhideRecord } from '../../../src/admin/moderation/takedown.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../../src/admin/moderation/users.ts';
 import { reconcile } from '../../../src/admin/reconcile/service.ts';
-import { systemActor } from '../../../src/audit/log.ts';
+import { systemActor } from '../../../src/auth/audit/log.ts';
 import { mergeTags } from '../../../src/content/write/tag-merge.ts';
 import { renameTag } from '../../../src/content/write/tag-names.ts';
 import { MysqlSession } from '../../../src/db/mysql/session.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { Database } from '../../../src/db/database.ts';
-import { AppError } from '../../../src/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { schema } from '../../../src/app/schema.ts';
 import { startApp } from '../../harness/app/app.ts';
 import { type Certificate, type Certificates, makeCertificates } from '../../harness/servers/certificates.ts';

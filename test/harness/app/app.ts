@@ -27,7 +27,7 @@ import { generateKey } from '../../../src/auth/format.ts';
 import { createKey, revokeKey } from '../../../src/auth/service.ts';
 import { createLog } from '../../../src/app/log.ts';
 import { suspendUser } from '../../../src/admin/moderation/users.ts';
-import { systemActor } from '../../../src/audit/log.ts';
+import { systemActor } from '../../../src/auth/audit/log.ts';
 import type { Observer } from '../../../src/telemetry/hooks.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { createDatabase } from './database.ts';

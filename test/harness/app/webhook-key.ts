@@ -1,4 +1,4 @@
-import { WebhookSecrets } from '../../../src/webhook/secrets.ts';
+import { WebhookSecrets } from '../../../src/event/webhook/secrets.ts';
 
 const bytes = Buffer.alloc(32, 'key of tests');
 

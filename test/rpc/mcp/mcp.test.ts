@@ -10,8 +10,8 @@ import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextpro
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ErrorResponse, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
-import type { ConcurrencyLimiter } from '../../../src/overload/concurrency-limiter.ts';
-import { CallerLeft } from '../../../src/errors.ts';
+import type { ConcurrencyLimiter } from '../../../src/limits/overload/concurrency-limiter.ts';
+import { CallerLeft } from '../../../src/base/errors.ts';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
 import { idOf, nameOf } from '../../../src/rpc/mcp/tools.ts';
 import { type ProcedureId, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';

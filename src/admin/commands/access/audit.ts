@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { listActs } from '../../../audit/log.ts';
+import { listActs } from '../../../auth/audit/log.ts';
 import { type StartDate, parseStart } from '../shared/arguments.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { line } from '../../../../contract/text.ts';
 import { type Scope, scopes } from '../../../../contract/index.ts';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
 import { readUses } from '../../../auth/uses.ts';

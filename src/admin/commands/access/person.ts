@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
 import { Argument, Command, Option } from 'commander';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import type { Database } from '../../../db/database.ts';
 import { readUser } from '../../../user/service.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';

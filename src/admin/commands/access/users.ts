@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import { contract } from '../../../../contract/index.ts';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
 import { createUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';

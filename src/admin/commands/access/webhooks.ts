@@ -8,10 +8,10 @@ import {
   eventTypes,
   MAX_WEBHOOKS,
 } from '../../../../contract/index.ts';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import type { Database } from '../../../db/database.ts';
-import { AppError } from '../../../errors.ts';
-import { listDeliveries, redeliver, testWebhook } from '../../../webhook/deliveries.ts';
+import { AppError } from '../../../base/errors.ts';
+import { listDeliveries, redeliver, testWebhook } from '../../../event/webhook/deliveries.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -19,8 +19,8 @@ import {
   pauseWebhook,
   resumeWebhook,
   rotateSecret,
-} from '../../../webhook/webhooks.ts';
-import { WebhookSecrets } from '../../../webhook/secrets.ts';
+} from '../../../event/webhook/webhooks.ts';
+import { WebhookSecrets } from '../../../event/webhook/secrets.ts';
 import { readUser } from '../../../user/service.ts';
 import { lengthOf, listOf, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { removableGames, removableImages } from '../../moderation/kinds.ts';
 import { deleteRecord, readRecordState } from '../../moderation/records.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { record, systemActor } from '../../../audit/log.ts';
+import { record, systemActor } from '../../../auth/audit/log.ts';
 import type { SeedOptions } from '../../../testkit/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';

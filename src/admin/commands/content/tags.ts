@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import { contentInput } from '../../../../contract/common.ts';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { deleteUnusedTags, findUnusedTags } from '../../moderation/unused-tags.ts';
 import { countToMerge, mergeTags, MergeError } from '../../../content/write/tag-merge.ts';
 import { renameTag } from '../../../content/write/tag-names.ts';

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import { label } from '../../../../contract/text.ts';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { HIDDEN_REASON_LENGTH } from '../../../content/entity.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
 import { idFromBytes, timeFromDb } from '../../../db/values.ts';

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { BackupResult } from '../../backup/backup.ts';
 import type { DumpResult } from '../../backup/dump/dump.ts';
 import type { Series } from '../../backup/target.ts';
-import { recordBackup, systemActor } from '../../../audit/log.ts';
+import { recordBackup, systemActor } from '../../../auth/audit/log.ts';
 import type { Config } from '../../../config/config.ts';
 import { serverAddresses } from '../../../db/address.ts';
 import { assertThere, CommandError, examples, readSettings, tellDatabase, withConnection } from '../shared/common.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { beginMaintenance, endMaintenance, readMaintenance } from '../../../rpc/maintenance/state.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { recordMigrations, systemActor } from '../../../audit/log.ts';
+import { recordMigrations, systemActor } from '../../../auth/audit/log.ts';
 import type { Database } from '../../../db/database.ts';
 import { schema } from '../../../app/schema.ts';
 import { CommandError, examples, readSettings, withConnection } from '../shared/common.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import type { ReconcileFinding } from '../../reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../reconcile/service.ts';
 import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { record, systemActor } from '../../../audit/log.ts';
+import { record, systemActor } from '../../../auth/audit/log.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';

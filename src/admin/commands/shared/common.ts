@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { actAs } from '../../../audit/log.ts';
+import { actAs } from '../../../auth/audit/log.ts';
 import { type Config, readConfig } from '../../../config/config.ts';
 import { describeAddress, IN_MEMORY, sqliteFile } from '../../../db/address.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';

@@ -1,6 +1,6 @@
 import { errorOf } from '../../../../contract/index.ts';
 import { ConfigError } from '../../../config/config.ts';
-import { AppError, DATABASE_FAULTS } from '../../../errors.ts';
+import { AppError, DATABASE_FAULTS } from '../../../base/errors.ts';
 import { CommandError } from './common.ts';
 
 /** The error messages for the operator, a line each. */

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemActor } from '../../../audit/log.ts';
+import { systemActor } from '../../../auth/audit/log.ts';
 import { removableKinds } from '../../moderation/kinds.ts';
 import { noteRecords } from '../../moderation/removal.ts';
 import { findMarked, type Marking } from '../../../content/read/find.ts';

@@ -11,7 +11,7 @@ import { type Publication, publishAll } from '../../../content/write/publish.ts'
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../content/write/tally.ts';
 import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
-import { recordReactions } from '../../../outbox/record.ts';
+import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockingRead } from '../../../db/sql/lock-rows.ts';
 
 /** Locks hidden records in the order of their ids, without those that are hidden by themselves or were shown meanwhile. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../../errors.ts';
+import { AppError } from '../../../base/errors.ts';
 
 /** The value of a sort column at the end of a page. */
 export type CursorValue = string | number;

@@ -2,7 +2,7 @@ import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
-import { AppError } from '../../../errors.ts';
+import { AppError } from '../../../base/errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
 import type { TagDictionary } from '../../tag/dictionary.ts';

@@ -1,5 +1,5 @@
 import type { DataSource, QueryRunner } from 'typeorm';
-import { AppError } from '../../../errors.ts';
+import { AppError } from '../../../base/errors.ts';
 import type { Journal } from '../../migration/steps.ts';
 import { MysqlJournal } from './journal.ts';
 

@@ -1,0 +1,177 @@
+import { hostname, userInfo } from 'node:os';
+import { In, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { firstIdBytes, idFromBytes, newId, timeOfId } from '../../db/values.ts';
+import { entriesIn } from './entity.ts';
+
+/** The person who runs a privileged command, and the time. */
+export interface Actor {
+  /** `maru@host`, the system user; `Maru (node@host)` where a person was named. */
+  name: string;
+  now: Date;
+}
+
+/** A privileged act. `before` and `after` never hold a key or another secret. */
+export interface AuditEvent {
+  /** The action, as the command line calls it: `keys revoke`. */
+  action: string;
+  /** The subject: `key 019a…`. */
+  subject: string;
+  before?: object | null;
+  after?: object | null;
+}
+
+/** An entry of the audit log. */
+export interface AuditEntry {
+  id: string;
+  at: Date;
+  actor: string;
+  action: string;
+  subject: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** The migration that makes the table. */
+const AUDIT_MIGRATION = 'Care1764100000007';
+
+const ACTOR_LENGTH = 200;
+const SUBJECT_LENGTH = 300;
+
+const userName = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user of a container may have a number and no name.
+    return `uid ${String(process.getuid?.())}`;
+  }
+};
+
+/** The person on whose behalf this process acts, if it was told. */
+let person: string | undefined;
+
+/** Has the audit log name a person from now on, or, for undefined, the system user alone. */
+export const actAs = (name: string | undefined): void => {
+  person = name;
+};
+
+/** The system user of this process, with the person who was named. Nothing proves who that is, so both are recorded. */
+export const systemActor = (now = new Date()): Actor => {
+  const user = `${userName()}@${hostname()}`;
+  const name = person === undefined ? user : `${person} (${user})`;
+  return { name: Array.from(name).slice(0, ACTOR_LENGTH).join(''), now };
+};
+
+const stored = (state: object | null | undefined): string | null =>
+  state === null || state === undefined ? null : JSON.stringify(state);
+
+/** Records acts in the transaction that does them, so that neither exists without the other. */
+export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: readonly AuditEvent[]): Promise<void> => {
+  await entriesIn(tx).insert(
+    acts.map(({ action, subject, before, after }) => ({
+      id: newId(now),
+      actor: name,
+      action,
+      subject: Array.from(subject).slice(0, SUBJECT_LENGTH).join(''),
+      before: stored(before),
+      after: stored(after),
+    })),
+  );
+};
+
+/** As `recordAll`, for one act. Without an actor, as in a demo or a test, it records nothing. */
+export const record = async (tx: Transaction, by: Actor | undefined, act: AuditEvent): Promise<void> => {
+  if (by) await recordAll(tx, by, [act]);
+};
+
+/** When an act was recorded, by the id of its entry. */
+export const timeOf = (id: string): Date => new Date(timeOfId(id));
+
+/** The lowest id of this instant or later. */
+const firstId = (time: Date): string => idFromBytes(firstIdBytes(time));
+
+const parsed = (state: string | null): unknown => (state === null ? null : JSON.parse(state));
+
+const LISTED_AT_ONCE = 500;
+
+/** The entries since an instant, oldest first, in batches. */
+export async function* listActs(reader: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
+  let from = MoreThanOrEqual(firstId(since));
+  for (;;) {
+    const rows = await entriesIn(reader).find({ where: { id: from }, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
+    const last = rows.at(-1);
+    if (!last) return;
+    from = MoreThan(last.id);
+    yield rows.map(({ before, after, ...row }) => ({
+      ...row,
+      at: timeOf(row.id),
+      before: parsed(before),
+      after: parsed(after),
+    }));
+  }
+}
+
+/** The time of the last act of this name; undefined where it was never done, or is no longer known. */
+export const timeOfLast = async (reader: Reader, action: string): Promise<Date | undefined> => {
+  const [last] = await entriesIn(reader).find({
+    select: { id: true },
+    where: { action },
+    order: { id: 'DESC' },
+    take: 1,
+  });
+  return last && timeOf(last.id);
+};
+
+const DAY_MS = 86_400_000;
+/** Few enough that locks are short. */
+const SWEPT_AT_ONCE = 256;
+
+/** Deletes some entries older than a number of days, the oldest first. Returns whether there may be more. */
+export const sweepEvents = async (
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
+  now: Date,
+  retentionDays: number,
+): Promise<boolean> => {
+  const end = firstId(new Date(now.getTime() - retentionDays * DAY_MS));
+  const rows = await entriesIn(db).find({
+    select: { id: true },
+    where: { id: LessThan(end) },
+    order: { id: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
+  if (rows.length === 0) return false;
+  await db.transaction((tx) => entriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
+  return rows.length === SWEPT_AT_ONCE;
+};
+
+/** The action of a backup. */
+export const BACKUP = 'backup';
+
+/** Records that the database was copied into a file; false where it has no audit log yet. */
+export const recordBackup = async (
+  db: Database,
+  by: Actor,
+  { file, bytes }: { file: string; bytes: number },
+): Promise<boolean> => {
+  if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
+  await db.transaction((tx) => record(tx, by, { action: BACKUP, subject: 'the database', after: { file, bytes } }));
+  return true;
+};
+
+/** Records that migrations were applied or reverted, unless they dropped the table of the audit log. */
+export const recordMigrations = async (
+  db: Database,
+  by: Actor,
+  { applied = [], reverted = [] }: { applied?: readonly string[]; reverted?: readonly string[] },
+): Promise<void> => {
+  if (applied.length + reverted.length === 0 || (await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return;
+  const act: AuditEvent = {
+    action: applied.length > 0 ? 'migrate' : 'migrate --down',
+    subject: 'the tables',
+    ...(reverted.length > 0 && { before: reverted }),
+    ...(applied.length > 0 && { after: applied }),
+  };
+  await db.transaction((tx) => record(tx, by, act));
+};

@@ -1,0 +1,149 @@
+import type { z } from 'zod';
+import type { Advise } from '../../../contract/index.ts';
+import { type Aliases, nearest, plain } from './nearest.ts';
+
+/** The suggestions in one reply; with more wrong names, the document helps better. */
+const MAX_SUGGESTIONS = 20;
+/** Longer texts are not tried as another type. */
+const MAX_RECAST = 100;
+
+/** Names of members in other APIs that are not similar to ours. */
+const MEMBER_ALIASES: Aliases = {
+  limit: ['pagesize', 'perpage', 'size', 'count', 'take', 'first', 'top', 'maxresults'],
+  page: ['offset', 'skip', 'start', 'pageno', 'pageindex'],
+  cursor: ['after', 'pagetoken', 'nextpagetoken', 'next', 'continuation'],
+  search: ['q', 'query', 'keyword', 'keywords', 'term', 'text', 'filter'],
+  query: ['q', 'search', 'keyword', 'keywords', 'term', 'name', 'nickname'],
+  sortBy: ['order', 'orderby', 'ordering'],
+  timeRange: ['period', 'since', 'within', 'range'],
+  gameType: ['genre', 'category', 'kind'],
+  title: ['name', 'heading'],
+  nickname: ['name', 'username', 'displayname'],
+  description: ['body', 'content', 'text', 'summary'],
+  coverUrl: ['image', 'thumbnail', 'poster'],
+  images: ['imageurls', 'imageurl', 'urls', 'pictures', 'photos', 'media'],
+  isFree: ['paid', 'price'],
+  bio: ['about', 'description', 'introduction'],
+  website: ['url', 'homepage', 'link'],
+  avatar: ['image', 'picture', 'photo', 'url'],
+  type: ['reaction', 'kind', 'action'],
+};
+
+/** The same for values. */
+const VALUE_ALIASES: Aliases = {
+  latest: ['newest', 'new', 'recent', 'date', 'created', 'createdat', 'desc'],
+  oldest: ['old', 'first', 'asc'],
+  views: ['popular', 'popularity', 'hot', 'viewcount'],
+  favorites: ['favourites', 'bookmarks', 'favoritecount'],
+  likes: ['rating', 'top', 'likecount'],
+  day: ['today', '24h', 'daily'],
+  all: ['any', 'alltime', 'ever', 'none'],
+  like: ['up', 'upvote', 'thumbsup', 'love'],
+  dislike: ['down', 'downvote', 'thumbsdown'],
+};
+
+/** The parts of zod's definitions that lead from a schema to those within it. */
+interface MemberDefinition {
+  innerType?: z.ZodType;
+  out?: z.ZodType;
+  element?: z.ZodType;
+  valueType?: z.ZodType;
+  shape?: Record<string, z.ZodType>;
+}
+
+const definitionOf = (schema: z.ZodType | undefined): MemberDefinition => {
+  let definition = (schema?.def ?? {}) as MemberDefinition;
+  for (;;) {
+    const inner = definition.innerType ?? (definition.shape ? undefined : definition.out);
+    if (!inner) return definition;
+    definition = inner.def as MemberDefinition;
+  }
+};
+
+const within = (schema: z.ZodType | undefined, member: PropertyKey): z.ZodType | undefined => {
+  const { shape, element, valueType } = definitionOf(schema);
+  if (!shape) return element ?? valueType;
+  return Object.hasOwn(shape, member) ? shape[String(member)] : undefined;
+};
+
+/** The schemas of the members of the object at a path, by their names; empty where there is none. */
+export const membersAt = (schema: z.ZodType, path: readonly PropertyKey[] = []): Record<string, z.ZodType> => {
+  const at = path.reduce<z.ZodType | undefined>(within, schema);
+  return definitionOf(at).shape ?? {};
+};
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((at, member) => {
+    const holder = Object(at) as Record<PropertyKey, unknown>;
+    return Object.hasOwn(holder, member) ? holder[member] : undefined;
+  }, value);
+
+/** `extraInfo.fileSize`, where a member of this name belongs into another one. */
+const deeper = (member: string, members: Record<string, z.ZodType>): string | undefined => {
+  for (const [name, schema] of Object.entries(members)) {
+    const inner = Object.keys(membersAt(schema)).find((one) => plain(one) === plain(member));
+    if (inner !== undefined) return `${name}.${inner}`;
+  }
+  return undefined;
+};
+
+/** The member that an unknown one most likely means, unless it is there already. */
+const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: unknown): string | undefined => {
+  const isBesideJson = issue.path.length === 0;
+  const path = isBesideJson ? ['json'] : issue.path;
+  const members = membersAt(body, path);
+  const there = Object(valueAt(sent, path)) as object;
+  const names = Object.keys(members).filter((name) => !Object.hasOwn(there, name));
+  return nearest(member, names, MEMBER_ALIASES) ?? deeper(member, members);
+};
+
+/** Whether a text is a number or a truth value as JSON writes it. */
+const isQuoted = (value: unknown): boolean =>
+  typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
+
+/** A suggestion for an array in place of the input, where one member takes an array of records. */
+const memberFor = (body: z.ZodType, sent: unknown): string | undefined => {
+  if (!Array.isArray(valueAt(sent, ['json']))) return undefined;
+  const arrays = Object.entries(membersAt(body, ['json'])).filter(
+    ([, schema]) => definitionOf(definitionOf(schema).element).shape,
+  );
+  return arrays.length === 1 ? `put the array into \`${arrays[0]?.[0]}\`` : undefined;
+};
+
+/** A suggestion for a value of a wrong type, where it is plain. */
+const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): string | undefined => {
+  const [value, at, name] = [valueAt(sent, path), path.slice(0, -1), String(path.at(-1))];
+  const members = membersAt(body, at);
+  if (!Object.hasOwn(members, name)) return undefined;
+  const takes = (other: unknown): boolean => (members[name] as z.ZodType).safeParse(other).success;
+  if (value === null) return takes(undefined) ? 'leave it out for none' : undefined;
+  if (isQuoted(value) && takes(JSON.parse(value as string))) return 'write it without quotes';
+  return typeof value === 'string' && value.length < MAX_RECAST && takes([value]) ? 'put it into an array' : undefined;
+};
+
+/**
+ * Makes a function that suggests, issue by issue, what unknown members and values most likely mean. `body` is the
+ * schema of the envelope, `sent` the envelope. `miss` is called for members of the input without a suggestion.
+ */
+export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advise => {
+  let left = MAX_SUGGESTIONS;
+  return (issue, member) => {
+    if (left === 0) return undefined;
+    if (issue.code === 'invalid_value') {
+      left -= 1;
+      const value = valueAt(sent, issue.path);
+      const near = typeof value === 'string' ? nearest(value, issue.values.map(String), VALUE_ALIASES) : undefined;
+      return near === undefined ? undefined : `did you mean ${JSON.stringify(near)}?`;
+    }
+    if (issue.code === 'invalid_type') {
+      left -= 1;
+      return issue.path.length > 1 ? recast(issue, body, sent) : memberFor(body, sent);
+    }
+    if (member === undefined) return undefined;
+    left -= 1;
+    const near = meant(issue, member, body, sent);
+    if (near === undefined && issue.path.length === 1) miss();
+    if (near === undefined) return undefined;
+    return issue.path.length === 0 ? `put \`${near}\` into \`json\`` : `did you mean \`${near}\`?`;
+  };
+};

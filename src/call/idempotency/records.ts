@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { IDEMPOTENCY_HOURS } from '../../../contract/index.ts';
+import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import { chunksOf, padded, placeholders } from '../../db/sql/in-list.ts';
+import { insertInto } from '../../db/sql/insert.ts';
+import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
+import { type Bytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import { AppError } from '../../base/errors.ts';
+import type { IdempotencyColumns } from './entity.ts';
+import { type IdempotentCall, IdempotentReplay } from './call.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Records from before this time have expired. */
+const oldest = (now: Date): string => timeToDb(new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS));
+
+const reading = memoizeBySize(
+  (calls) => `SELECT call_hash, input_hash, answer, created_at < ? AS expired
+  FROM idempotency_records WHERE call_hash IN (${placeholders(calls)})`,
+);
+const removal = memoizeBySize(
+  (calls) => `DELETE FROM idempotency_records WHERE call_hash IN (${placeholders(calls)}) AND created_at < ?`,
+);
+const insertion = memoize(({ insertIgnore }: Dialect) =>
+  memoizeBySize(
+    (rows) =>
+      `${insertIgnore} INTO idempotency_records (created_at, call_hash, input_hash, answer, user_id)
+      VALUES ${Array<string>(rows).fill('(?, ?, ?, ?, ?)').join(', ')}`,
+  ),
+);
+
+const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('latin1');
+
+/** The stored records of some calls. */
+export interface StoredCalls {
+  /** The stored answer of a call, or the error of a key that was used for another input; undefined for a new call. */
+  conflict: (call: IdempotentCall) => IdempotentReplay | AppError | undefined;
+  /** Whether there are records that have expired. */
+  isStale: boolean;
+}
+
+/** Loads the records of some calls. It has to be the first step of their transaction. */
+export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
+  const hashes = padded(calls.map(({ callHash }) => callHash));
+  const rows = await reader.read<IdempotencyColumns & { expired: number }>(reading(hashes.length), [
+    oldest(now),
+    ...hashes,
+  ]);
+  const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.call_hash), row]));
+  return {
+    isStale: found.size < rows.length,
+    conflict: ({ callHash, inputHash }) => {
+      const row = found.get(nameOf(callHash));
+      if (!row) return undefined;
+      return inputHash().equals(row.input_hash)
+        ? new IdempotentReplay(row.answer)
+        : new AppError('IDEMPOTENCY_MISMATCH');
+    },
+  };
+};
+
+/** A call with its answer, or with `NOT_KEPT`. */
+export interface AnsweredCall {
+  call: IdempotentCall;
+  answer: string;
+}
+
+/**
+ * Saves calls as the last step of their transaction. A second caller, in any process, waits here for the first to end;
+ * if that one has made the call, the transaction is rolled back and run again, and finds the record.
+ * @throws RetryTransaction
+ */
+export const save = async (
+  tx: Transaction,
+  made: readonly AnsweredCall[],
+  { isStale }: StoredCalls,
+  now: Date,
+): Promise<void> => {
+  if (isStale) {
+    const hashes = padded(made.map(({ call }) => call.callHash));
+    await tx.execute(removal(hashes.length), [...hashes, oldest(now)]);
+  }
+  const time = timeToDb(now);
+  const insert = insertion(tx.dialect);
+  // In one order, so that transactions do not deadlock.
+  const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
+  for (const chunk of chunksOf(inOrder)) {
+    const values = chunk.flatMap(({ call, answer }) => [
+      time,
+      call.callHash,
+      call.inputHash(),
+      answer,
+      storedIdToBytes(call.userId),
+    ]);
+    if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RetryTransaction();
+  }
+};
+
+const trial = insertInto('idempotency_records', ['created_at', 'call_hash', 'input_hash', 'answer'])(1);
+const HASH_BYTES = 32;
+
+/** Probes whether writes work: inserts a record that no call has, and removes it in the same transaction. */
+export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
+  const hash = randomBytes(HASH_BYTES);
+  const time = timeToDb(now);
+  await tx.execute(trial, [time, hash, hash, '']);
+  await tx.execute('DELETE FROM idempotency_records WHERE created_at = ? AND call_hash = ?', [time, hash]);
+};
+
+/** The records removed in one transaction: few, since each may hold an answer of megabytes. */
+export const SWEPT_AT_ONCE = 64;
+
+/** Removes some expired records, the oldest first. Returns whether there may be more. */
+export const sweepRecords = async (
+  db: Reader & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
+  now: Date,
+): Promise<boolean> => {
+  const rows = await db.read<Pick<IdempotencyColumns, 'call_hash'>>(
+    `SELECT call_hash FROM idempotency_records WHERE created_at < ? ORDER BY created_at LIMIT ${SWEPT_AT_ONCE}`,
+    [oldest(now)],
+  );
+  if (rows.length === 0) return false;
+  const hashes = padded(rows.map((row) => row.call_hash));
+  await db.transaction((tx) => tx.execute(removal(hashes.length), [...hashes, oldest(now)]));
+  return rows.length === SWEPT_AT_ONCE;
+};

@@ -1,0 +1,63 @@
+import { In, Like, MoreThan } from 'typeorm';
+import type { Reader } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { partsOf } from '../../db/sql/in-list.ts';
+import { eventsIn, outboxIn } from './entity.ts';
+import { type RecordedEvent, slugId } from './record.ts';
+
+const ROWS_AT_ONCE = 1000;
+
+/** How many events name a user as the one who made the change. */
+export const countEventsBy = (reader: Pick<Reader, 'manager'>, userId: string): Promise<number> =>
+  eventsIn(reader).countBy({ actorId: userId });
+
+/**
+ * Has no event name a user as the one who made the change, some events at once; nothing of them waits for a position any more.
+ * The event that tells of the deletion stays, since copies go by it. @returns how many events it changed
+ */
+export const eraseFromEvents = async (db: Database, userId: string): Promise<number> => {
+  const text = userId.replaceAll('-', '');
+  let changed = 0;
+  for (let after = 0; ;) {
+    const rows = await eventsIn(db).find({
+      select: { position: true, actorId: true },
+      where: { position: MoreThan(after) },
+      order: { position: 'ASC' },
+      take: ROWS_AT_ONCE,
+    });
+    const last = rows.at(-1);
+    if (!last) break;
+    after = last.position;
+    const own = rows.filter(({ actorId }) => actorId === userId).map(({ position }) => position);
+    if (own.length === 0) continue;
+    await db.transaction((tx) => eventsIn(tx).update({ position: In(own) }, { actorId: null }));
+    changed += own.length;
+  }
+  // Where no instance runs that moves them.
+  const made = `","${text}"]`;
+  for (const { seq, events } of await outboxIn(db).findBy({ events: Like(`%${made}%`) })) {
+    await db.transaction((tx) => outboxIn(tx).update({ seq }, { events: events.replaceAll(made, '"]') }));
+  }
+  return changed;
+};
+
+/** Takes the place of the slug of a tag that is erased. */
+export const ERASED_SLUG = 'erased';
+
+/** Has no event name these tags, which no record has any more: their slugs may be names of persons. */
+export const eraseSlugs = async (db: Database, slugs: ReadonlySet<string>): Promise<void> => {
+  for (const part of partsOf([...slugs])) {
+    await db.transaction((tx) =>
+      eventsIn(tx).update(
+        { recordId: In(part.map(slugId)), slug: In(part) },
+        { slug: ERASED_SLUG, recordId: slugId(ERASED_SLUG) },
+      ),
+    );
+  }
+  for (const { seq, events } of await outboxIn(db).find()) {
+    const told = JSON.parse(events) as RecordedEvent[];
+    if (!told.some(([, name]) => slugs.has(name))) continue;
+    const without = told.map(([type, name, ...actor]) => [type, slugs.has(name) ? ERASED_SLUG : name, ...actor]);
+    await db.transaction((tx) => outboxIn(tx).update({ seq }, { events: JSON.stringify(without) }));
+  }
+};

@@ -1,0 +1,252 @@
+import type { Logger } from 'pino';
+import { In } from 'typeorm';
+import type { WritePause } from '../../db/batching/write-buffer.ts';
+import type { Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { insertRows } from '../../db/sql/insert.ts';
+import { idFromBytes, newId, NIL_ID } from '../../db/values.ts';
+import {
+  type EventRow,
+  feedIn,
+  type FeedRow,
+  outboxIn,
+  type OutboxRow,
+  pendingReactionsIn,
+  type PendingReactionsRow,
+} from './entity.ts';
+import { lockFeed, readFeed } from './feed.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
+import { type RecordedEvent, slugId } from './record.ts';
+
+/** The pause after events were moved, in which the next ones gather: each move is a transaction. */
+const GATHER_MS = 100;
+/** How often the holder of the lease looks for events of other processes. */
+const POLL_MS = 100;
+/** How often it does, where there are no other processes. */
+const ALONE_MS = 3_600_000;
+/** How often the others look whether events wait. */
+const WATCH_MS = 500;
+/** How often they do, while the same event waits. */
+const STUCK_MS = 100;
+/** After this time without a move, another relay takes the lease. A holder that is only slow loses nothing by it. */
+const LEASE_MS = 400;
+/** How often reactions become events: one for each record at most. */
+const REACTIONS_MS = 1000;
+/** The pause after a failure. */
+const RETRY_MS = 1000;
+/** Transactions whose events are moved at once. */
+const OUTBOX_ROWS = 200;
+const REACTION_ROWS = 500;
+
+/** An event that gets a position. */
+type NextEvent = Omit<EventRow, 'position' | 'id'>;
+
+const HEX_ID = /^[0-9a-f]{32}$/;
+/** The types of tags, which are named by their slugs. */
+const FIRST_TAG_TYPE = 31;
+
+const idFromHex = (hex: string): string => idFromBytes(Buffer.from(hex, 'hex'));
+
+const eventsOf = ({ happenedAt, events }: OutboxRow): NextEvent[] =>
+  (JSON.parse(events) as RecordedEvent[]).map(([type, record, actor]) => {
+    const isTag = type >= FIRST_TAG_TYPE || !HEX_ID.test(record);
+    return {
+      type,
+      recordId: isTag ? slugId(record) : idFromHex(record),
+      slug: isTag ? record : null,
+      actorId: actor === undefined ? null : idFromHex(actor),
+      happenedAt,
+    };
+  });
+
+interface Moved {
+  events: number;
+  /** Whether no more wait. */
+  isAll: boolean;
+}
+
+interface RelayOptions {
+  log: Logger;
+  /** While it is on, events wait. */
+  pause: WritePause;
+  now: () => Date;
+  /** Whether no other process writes into the database: then it waits until this one has recorded events. */
+  isAlone?: boolean | undefined;
+  /** Called when events were moved. */
+  onMoved?: () => void;
+}
+
+/**
+ * Moves events into the feed, where each gets the next position after its transaction was committed: a reader sees no event
+ * before an earlier one. Of all relays on a database, the holder of a lease does so; when nothing moves for a while, another
+ * one takes the lease. Two that both take themselves for the holder do no harm: each move locks the feed.
+ */
+export class EventRelay {
+  readonly #db: Database;
+  readonly #options: RelayOptions;
+  readonly #id: string;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+  readonly #sleep = new InterruptibleSleep();
+  /** Whether this process has recorded events since the last turn. */
+  #isNotified = false;
+  /** Whether it waits for events. */
+  #isPolling = false;
+  #isHolder = false;
+  /** Whether the last move found the lease taken by another relay. */
+  #isReplaced = false;
+  #reactionsAt = Number.NEGATIVE_INFINITY;
+  /** The events that wait without being moved, as seen by a relay without the lease, and since when. */
+  #stuck: { what: string | undefined; since: number } = { what: undefined, since: 0 };
+
+  constructor(db: Database, options: RelayOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#id = newId(options.now());
+  }
+
+  /** Moves events until it is closed, unless there are none. */
+  start(): void {
+    if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
+    this.#db.events.onRecorded = () => this.#notify();
+    if (!this.#options.isAlone) this.#running ??= this.#run();
+  }
+
+  /** Moves all events that wait, reactions included, with or without the lease. Returns how many. */
+  async moveNow(): Promise<number> {
+    let moved = 0;
+    for (;;) {
+      const { events, isAll } = await this.#move({ withReactions: true, isForced: true });
+      moved += events;
+      if (isAll) return moved;
+    }
+  }
+
+  /** Stops when the move under way has ended, and leaves the lease to others. Never rejects. */
+  async close(): Promise<void> {
+    this.#isStopped = true;
+    this.#db.events.onRecorded = undefined;
+    this.#sleep.wake();
+    await this.#running;
+  }
+
+  #notify(): void {
+    this.#isNotified = true;
+    this.#running ??= this.#run();
+    if (this.#isPolling) this.#sleep.wake();
+  }
+
+  async #run(): Promise<void> {
+    let isFailing = false;
+    while (!this.#isStopped) {
+      let pauseMs = RETRY_MS;
+      try {
+        pauseMs = await this.#turn();
+        isFailing = false;
+      } catch (error) {
+        // A fault that lasts is told of once.
+        if (!isFailing) this.#options.log.warn({ err: error }, 'events could not be moved into the feed yet');
+        isFailing = true;
+      }
+      await this.#rest(pauseMs);
+    }
+    await this.#leave().catch(() => undefined);
+  }
+
+  /** Moves events, if it is this relay's part. Returns how long to wait. */
+  async #turn(): Promise<number> {
+    this.#isPolling = false;
+    if (await this.#options.pause.isOn()) return WATCH_MS;
+    this.#isNotified = false;
+    const oldest = await this.#oldest();
+    if (!this.#isHolder && !(await this.#mayTake(oldest))) {
+      this.#isPolling = this.#stuck.what === undefined;
+      return this.#isPolling ? WATCH_MS : STUCK_MS;
+    }
+    const withReactions = performance.now() - this.#reactionsAt >= REACTIONS_MS && (await this.#hasReactions());
+    if (this.#isHolder && oldest === null && !withReactions) {
+      this.#isPolling = true;
+      return this.#options.isAlone ? ALONE_MS : POLL_MS;
+    }
+    const { isAll } = await this.#move({ withReactions, isForced: !this.#isHolder });
+    this.#isHolder = !this.#isReplaced;
+    return isAll ? GATHER_MS : 0;
+  }
+
+  /** Whether the lease is free, or its holder moves nothing. */
+  async #mayTake(oldest: number | null): Promise<boolean> {
+    const { holder, lastPosition: position } = await readFeed(this.#db.background);
+    if (holder === NIL_ID || this.#options.isAlone) return true;
+    const now = performance.now();
+    const reactions = oldest === null && (await this.#hasReactions()) ? `reactions after ${position}` : undefined;
+    const what = oldest === null ? reactions : `events from ${oldest}`;
+    if (what !== this.#stuck.what) this.#stuck = { what, since: now };
+    // Reactions wait for a while by themselves.
+    const leaseMs = oldest === null ? LEASE_MS + 2 * REACTIONS_MS : LEASE_MS;
+    return what !== undefined && now - this.#stuck.since >= leaseMs;
+  }
+
+  async #oldest(): Promise<number | null> {
+    const [row] = await outboxIn(this.#db.background).find({ select: { seq: true }, order: { seq: 'ASC' }, take: 1 });
+    return row?.seq ?? null;
+  }
+
+  async #hasReactions(): Promise<boolean> {
+    return pendingReactionsIn(this.#db.background).exists();
+  }
+
+  /** Moves some events in a transaction, unless another relay has taken the lease. */
+  async #move({ withReactions, isForced }: { withReactions: boolean; isForced: boolean }): Promise<Moved> {
+    const moved = await this.#db.background.transaction(async (tx) => {
+      const feed = await lockFeed(tx);
+      this.#isReplaced = feed.holder !== this.#id && feed.holder !== NIL_ID && !isForced;
+      if (this.#isReplaced) return { events: 0, isAll: true };
+      // Before the other events, so that those of their records which happened earlier are among them.
+      const reactions = withReactions ? await takeReactions(tx) : [];
+      const rows = await outboxIn(tx).find({ order: { seq: 'ASC' }, take: OUTBOX_ROWS });
+      if (rows.length > 0) await outboxIn(tx).delete({ seq: In(rows.map(({ seq }) => seq)) });
+      const events = [...rows.flatMap(eventsOf), ...reactions.map(reactionsEvent)];
+      await this.#append(tx, feed, events);
+      return { events: events.length, isAll: rows.length < OUTBOX_ROWS && reactions.length < REACTION_ROWS };
+    });
+    if (withReactions) this.#reactionsAt = performance.now();
+    if (moved.events > 0) this.#options.onMoved?.();
+    return moved;
+  }
+
+  /** Gives events the next positions, and takes the lease. */
+  async #append(tx: Transaction, { name, ...feed }: FeedRow, events: readonly NextEvent[]): Promise<void> {
+    const rows = events.map((event, index): EventRow => ({
+      ...event,
+      position: feed.lastPosition + 1 + index,
+      id: newId(event.happenedAt),
+    }));
+    await insertRows(tx, 'Event', rows);
+    const { position: lastPosition, id: lastId } = rows.at(-1) ?? { position: feed.lastPosition, id: feed.lastId };
+    await feedIn(tx).update({ name }, { lastPosition, lastId, holder: this.#id });
+  }
+
+  async #leave(): Promise<void> {
+    if (!this.#isHolder || (await this.#options.pause.isOn())) return;
+    await this.#db.background.transaction((tx) => feedIn(tx).update({ holder: this.#id }, { holder: NIL_ID }));
+  }
+
+  /** Resolves after a time, or earlier: when it is closed and, while it polls, when this process has recorded events. */
+  async #rest(ms: number): Promise<void> {
+    if (this.#isStopped || (this.#isPolling && this.#isNotified)) return;
+    await this.#sleep.for(ms);
+  }
+}
+
+const reactionsEvent = (row: PendingReactionsRow): NextEvent => ({ ...row, slug: null, actorId: null });
+
+/** Takes some of the records whose reactions changed. They stay locked, so that no further change is lost. */
+const takeReactions = async (tx: Transaction): Promise<PendingReactionsRow[]> => {
+  const rows = await pendingReactionsIn(tx).find({
+    order: { recordId: 'ASC' },
+    take: REACTION_ROWS,
+    ...tx.dialect.lockingRows,
+  });
+  if (rows.length > 0) await pendingReactionsIn(tx).delete({ recordId: In(rows.map(({ recordId }) => recordId)) });
+  return rows;
+};

@@ -1,0 +1,100 @@
+import { LessThan, MoreThan } from 'typeorm';
+import type { Contract, InputOf, OutputOf } from '../../../contract/index.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import { isId, newId } from '../../db/values.ts';
+import { AppError } from '../../base/errors.ts';
+import { storedEvent } from '../service.ts';
+import { deliveriesIn, type DeliveryRow, eventOf, webhooksIn } from './entity.ts';
+import { TEST_TYPE } from './sender/store.ts';
+import { asserted, change, lockWebhook, note, type WebhookActor } from './webhooks.ts';
+
+/** A delivery, as its owner sees it. */
+export type Delivery = OutputOf<Contract['webhook']['redeliver']>;
+
+const deliveryOf = (row: DeliveryRow): Delivery => {
+  const event = row.type === TEST_TYPE ? undefined : storedEvent(eventOf(row));
+  return {
+    id: row.id,
+    type: event?.type ?? 'webhook.test',
+    recordId: event?.recordId ?? null,
+    state: row.state,
+    attempts: row.attempts,
+    nextAt: row.state === 'waiting' ? row.nextAt.toISOString() : null,
+    answeredAt: row.answeredAt?.toISOString() ?? null,
+    status: row.status,
+    answer: row.answer,
+  };
+};
+
+/**
+ * Has a message of the type `webhook.test` sent. Returns the id of the delivery.
+ * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE
+ */
+export const testWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<string> =>
+  change(tx, id, by, 'test', async (webhook) => {
+    const { state, reason } = webhook;
+    if (state !== 'active') {
+      throw new AppError('WEBHOOK_NOT_ACTIVE', { hint: `It is ${state}. ${reason ?? ''}`.trim() });
+    }
+    const deliveryId = newId(by.now);
+    await deliveriesIn(tx).insert({
+      id: deliveryId,
+      webhookId: id,
+      position: 0,
+      eventId: deliveryId,
+      type: TEST_TYPE,
+      recordId: deliveryId,
+      happenedAt: by.now,
+      state: 'waiting',
+      attempts: 0,
+      nextAt: by.now,
+    });
+    await webhooksIn(tx).update({ id }, { nextAt: by.now });
+    return deliveryId;
+  });
+
+type DeliveryQuery = Omit<InputOf<Contract['webhook']['deliveries']>, 'id'>;
+
+/** Deliveries of a webhook, the latest first. @throws AppError WEBHOOK_NOT_FOUND */
+export const listDeliveries = async (
+  reader: Pick<Reader, 'manager'>,
+  id: string,
+  { state, before, limit }: DeliveryQuery,
+  ownerId?: string,
+): Promise<{ items: Delivery[]; hasMore: boolean }> => {
+  asserted(isId(id) ? await webhooksIn(reader).findOneBy({ id }) : null, ownerId);
+  const rows = await deliveriesIn(reader).find({
+    where: { webhookId: id, ...(state && { state }), ...(before !== undefined && { id: LessThan(before) }) },
+    order: { id: 'DESC' },
+    take: limit + 1,
+  });
+  return { items: rows.slice(0, limit).map(deliveryOf), hasMore: rows.length > limit };
+};
+
+/** The delivery and its webhook, locked, which may be deleted meanwhile. @throws AppError DELIVERY_NOT_FOUND */
+const lockDelivery = async (tx: Transaction, id: string, by: WebhookActor): Promise<DeliveryRow> => {
+  const read = async (lock: Dialect['lockingRows']): Promise<DeliveryRow> => {
+    const row = isId(id) ? await deliveriesIn(tx).findOne({ where: { id }, ...lock }) : null;
+    if (!row) throw new AppError('DELIVERY_NOT_FOUND');
+    return row;
+  };
+  const { webhookId } = await read({});
+  try {
+    await lockWebhook(tx, webhookId, by);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.reason !== 'WEBHOOK_NOT_FOUND') throw error;
+    throw new AppError('DELIVERY_NOT_FOUND', { cause: error });
+  }
+  return read(tx.dialect.lockingRows);
+};
+
+/** Has a delivery made again, under the same id. @throws AppError DELIVERY_NOT_FOUND */
+export const redeliver = async (tx: Transaction, deliveryId: string, by: WebhookActor): Promise<Delivery> => {
+  const row = await lockDelivery(tx, deliveryId, by);
+  const again = { state: 'waiting', attempts: 0, nextAt: by.now } as const;
+  await deliveriesIn(tx).update({ id: deliveryId }, again);
+  await webhooksIn(tx).update({ id: row.webhookId, state: 'active', nextAt: MoreThan(by.now) }, { nextAt: by.now });
+  await note(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
+  return deliveryOf({ ...row, ...again });
+};

@@ -1,0 +1,170 @@
+import { EntitySchema } from 'typeorm';
+import type { DeliveryState, EventType, WebhookState } from '../../../contract/index.ts';
+import { columnTypes, idTransformer, jsonTransformer } from '../../db/sql/columns.ts';
+import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
+import type { EventRow } from '../outbox/entity.ts';
+
+/** A webhook. */
+export interface WebhookRow {
+  id: string;
+  userId: string;
+  url: string;
+  secret: string;
+  /** Signs beside the other one for a while, after that was made. */
+  oldSecret: string | null;
+  oldSecretUntil: Date | null;
+  /** null for all. */
+  types: EventType[] | null;
+  /** Only events of this record. */
+  recordId: string | null;
+  state: WebhookState;
+  /** Why it is paused or disabled. */
+  reason: string | null;
+  /** Challenges that failed. */
+  attempts: number;
+  /** Since when no delivery has succeeded. */
+  failingSince: Date | null;
+  /** The last event for which deliveries are stored. */
+  position: number;
+  positionId: string;
+  /** When the next delivery or challenge is due; while a process delivers, the end of its lease. */
+  nextAt: Date;
+  /** Counts its addresses, and each time that it has to answer the challenge: an answer counts for the one that it was asked of. */
+  generation: number;
+  /** The lease of the process that delivers. */
+  leaseUntil: Date;
+  holder: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** Challenges without an answer, of an owner or to a host. */
+export interface ChallengeRow {
+  id: string;
+  unanswered: number;
+  /** When the next one may be sent. */
+  freeAt: Date;
+}
+
+/** A message to a webhook, with the event that it tells of. */
+export interface DeliveryRow extends Omit<EventRow, 'id'> {
+  id: string;
+  webhookId: string;
+  eventId: string;
+  state: DeliveryState;
+  attempts: number;
+  nextAt: Date;
+  answeredAt: Date | null;
+  /** The HTTP status of the last answer. */
+  status: number | null;
+  /** The beginning of the last answer, or why there was none. */
+  answer: string | null;
+}
+
+/** The event that a delivery tells of. */
+export const eventOf = ({ eventId, position, type, recordId, slug, actorId, happenedAt }: DeliveryRow): EventRow => ({
+  id: eventId,
+  position,
+  type,
+  recordId,
+  slug,
+  actorId,
+  happenedAt,
+});
+
+export const webhooksIn = repositoryOf<WebhookRow>('Webhook');
+export const deliveriesIn = repositoryOf<DeliveryRow>('WebhookDelivery');
+export const challengesIn = repositoryOf<ChallengeRow>('WebhookChallenge');
+
+export const webhookEntities = (engine: Engine): EntitySchema[] => {
+  const { id, text, longText, time, small, big, count } = columnTypes(engine);
+  const key = (name: string) => ({ ...id, name, transformer: idTransformer }) as const;
+  const nullable = { nullable: true } as const;
+  return [
+    new EntitySchema<WebhookRow>({
+      name: 'Webhook',
+      tableName: 'webhooks',
+      columns: {
+        id: { ...key('id'), primary: true },
+        userId: key('user_id'),
+        url: text(2048),
+        secret: text(100),
+        oldSecret: { ...text(100), ...nullable, name: 'old_secret' },
+        oldSecretUntil: { ...time, ...nullable, name: 'old_secret_until' },
+        types: { ...longText, ...nullable, transformer: jsonTransformer },
+        recordId: { ...text(200), ...nullable, name: 'record_id' },
+        state: text(10),
+        reason: { ...text(300), ...nullable },
+        attempts: small,
+        failingSince: { ...time, ...nullable, name: 'failing_since' },
+        position: big,
+        positionId: key('position_id'),
+        nextAt: { ...time, name: 'next_at' },
+        leaseUntil: { ...time, name: 'lease_until' },
+        holder: key('holder'),
+        generation: { ...count, default: 0 },
+        createdAt: { ...time, name: 'created_at' },
+        updatedAt: { ...time, name: 'updated_at' },
+      },
+      indices: [
+        { name: 'webhooks_due', columns: ['state', 'nextAt'] },
+        { name: 'webhooks_user', columns: ['userId'] },
+      ],
+      foreignKeys: [
+        {
+          name: 'fk_webhooks_user',
+          target: 'User',
+          columnNames: ['userId'],
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+      ],
+    }),
+    new EntitySchema<ChallengeRow>({
+      name: 'WebhookChallenge',
+      tableName: 'webhook_challenges',
+      columns: {
+        id: { ...key('id'), primary: true },
+        unanswered: count,
+        freeAt: { ...time, name: 'free_at' },
+      },
+      indices: [{ name: 'webhook_challenges_swept', columns: ['freeAt'] }],
+    }),
+    new EntitySchema<DeliveryRow>({
+      name: 'WebhookDelivery',
+      tableName: 'webhook_deliveries',
+      columns: {
+        id: { ...key('id'), primary: true },
+        webhookId: key('webhook_id'),
+        position: big,
+        eventId: key('event_id'),
+        type: small,
+        recordId: key('record_id'),
+        slug: { ...text(200), ...nullable },
+        actorId: { ...key('actor_id'), ...nullable },
+        happenedAt: { ...time, name: 'happened_at' },
+        state: text(10),
+        attempts: small,
+        nextAt: { ...time, name: 'next_at' },
+        answeredAt: { ...time, ...nullable, name: 'answered_at' },
+        status: { ...small, ...nullable },
+        answer: { ...text(200), ...nullable },
+      },
+      indices: [
+        { name: 'webhook_deliveries_due', columns: ['webhookId', 'state', 'nextAt'] },
+        { name: 'webhook_deliveries_record', columns: ['webhookId', 'recordId', 'state', 'position'] },
+        { name: 'webhook_deliveries_swept', columns: ['state', 'happenedAt'] },
+      ],
+      foreignKeys: [
+        {
+          name: 'fk_webhook_deliveries_webhook',
+          target: 'Webhook',
+          columnNames: ['webhookId'],
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+      ],
+    }),
+  ];
+};

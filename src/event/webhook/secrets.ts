@@ -1,0 +1,187 @@
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
+import { readKeys } from '../../config/variables.ts';
+import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { keyFileOf, makeKeyFile } from '../../db/sqlite/files/permissions.ts';
+import { AppError } from '../../base/errors.ts';
+import { type WebhookRow, webhooksIn } from './entity.ts';
+
+/** The prefix of secrets by the Standard Webhooks specification. */
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** An encrypted secret: the version of the form, the id of the key, and base64 of the nonce, the ciphertext and the tag. */
+const ENCRYPTED = /^v1\.([\w-]{8})\.([\w+/=]+)$/;
+
+/** A new secret: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+
+/** The bytes that sign. */
+export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
+
+/** A key that secrets are encrypted with. Its id tells nothing of it. */
+interface Key {
+  id: string;
+  bytes: Buffer;
+}
+
+const keyOf = (bytes: Buffer): Key => ({
+  id: hash('sha256', Buffer.concat([Buffer.from('webhook secrets '), bytes]), 'buffer')
+    .subarray(0, 6)
+    .toString('base64url'),
+  bytes,
+});
+
+/**
+ * Encrypts the secrets of webhooks with the first of its keys, and decrypts them with any. Beside those of the settings, a database in
+ * a file has keys in a file of its own, which is made when there are no others.
+ */
+export class WebhookSecrets {
+  readonly #given: readonly Key[];
+  /** The file of the database; undefined for one on a server or in memory. */
+  readonly #database: string | undefined;
+  #filed: readonly Key[] = [];
+
+  constructor({ webhookKeys, databaseUrl }: Pick<Config, 'webhookKeys' | 'databaseUrl'>) {
+    const database = databaseUrl.startsWith('sqlite:') ? sqliteFile(databaseUrl) : undefined;
+    const isInMemory = database === IN_MEMORY && webhookKeys.length === 0;
+    this.#given = (isInMemory ? [randomBytes(KEY_BYTES)] : webhookKeys).map(keyOf);
+    this.#database = database === IN_MEMORY ? undefined : database;
+  }
+
+  /** Whether there is a key, or one can be made. */
+  get isOn(): boolean {
+    return this.#given.length > 0 || this.#database !== undefined;
+  }
+
+  /** A secret as it is stored with its webhook. @throws AppError WEBHOOK_SECRETS_OFF */
+  encrypt(secret: string, webhookId: string): string {
+    const { id, bytes } = this.#first() ?? this.#make();
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, bytes, nonce).setAAD(Buffer.from(webhookId));
+    const parts = [nonce, cipher.update(secretBytes(secret)), cipher.final(), cipher.getAuthTag()];
+    return `v1.${id}.${Buffer.concat(parts).toString('base64')}`;
+  }
+
+  /**
+   * The secret of a webhook from what is stored; undefined without its key, or where another one was put in its place. Versions before
+   * keys stored secrets as they are.
+   * @throws Error where the file with keys cannot be used
+   */
+  decrypt(stored: string, webhookId: string): string | undefined {
+    if (stored.startsWith(PREFIX)) return stored;
+    const [, keyId, base64 = ''] = ENCRYPTED.exec(stored) ?? [];
+    const key = this.#find(keyId);
+    if (!key) return undefined;
+    const bytes = Buffer.from(base64, 'base64');
+    try {
+      const decipher = createDecipheriv(CIPHER, key.bytes, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+        .setAAD(Buffer.from(webhookId))
+        .setAuthTag(bytes.subarray(-TAG_BYTES));
+      const parts = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
+      return PREFIX + Buffer.concat(parts).toString('base64');
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether a secret is encrypted with the first key. */
+  isCurrent(stored: string): boolean {
+    const first = this.#first();
+    return first !== undefined && ENCRYPTED.exec(stored)?.[1] === first.id;
+  }
+
+  #first(): Key | undefined {
+    return this.#given[0] ?? this.#filed[0] ?? this.#read()[0];
+  }
+
+  /** Looks at the file again for a key that is not known: another process may have made it. */
+  #find(id: string | undefined): Key | undefined {
+    const isIt = (key: Key): boolean => key.id === id;
+    return this.#given.find(isIt) ?? this.#filed.find(isIt) ?? this.#read().find(isIt);
+  }
+
+  #make(): Key {
+    if (this.#database === undefined) throw new AppError('WEBHOOK_SECRETS_OFF');
+    makeKeyFile(this.#database, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+    const [made] = this.#read();
+    return made!;
+  }
+
+  #read(): readonly Key[] {
+    if (this.#database === undefined) return [];
+    const path = keyFileOf(this.#database);
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+    const keys = readKeys(text);
+    if (!keys) throw new Error(`${path} must hold 32 bytes in base64`);
+    return (this.#filed = keys.map(keyOf));
+  }
+}
+
+const SECRETS = { id: true, secret: true, oldSecret: true } satisfies Partial<Record<keyof WebhookRow, true>>;
+
+/** A secret as it is to be stored by now: as it was, where it cannot be decrypted. */
+const renewed = (secrets: WebhookSecrets, stored: string, webhookId: string): string => {
+  if (secrets.isCurrent(stored)) return stored;
+  const secret = secrets.decrypt(stored, webhookId);
+  return secret === undefined ? stored : secrets.encrypt(secret, webhookId);
+};
+
+/** Encrypts secrets that are stored as they are, or by another key than the first. Returns of how many webhooks. */
+export const renewSecrets = async (
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
+  secrets: WebhookSecrets,
+  signal?: AbortSignal,
+): Promise<number> => {
+  if (!secrets.isOn) return 0;
+  let count = 0;
+  for (const { id, secret, oldSecret } of await webhooksIn(db).find({ select: SECRETS })) {
+    if ([secret, oldSecret ?? secret].every((stored) => secrets.isCurrent(stored))) continue;
+    signal?.throwIfAborted();
+    count += await db.transaction(async (tx) => {
+      const stored = await webhooksIn(tx).findOne({ select: SECRETS, where: { id }, ...tx.dialect.lockingRows });
+      if (!stored) return 0;
+      const next = {
+        secret: renewed(secrets, stored.secret, id),
+        oldSecret: stored.oldSecret && renewed(secrets, stored.oldSecret, id),
+      };
+      if (next.secret === stored.secret && next.oldSecret === stored.oldSecret) return 0;
+      await webhooksIn(tx).update({ id }, next);
+      return 1;
+    });
+  }
+  return count;
+};
+
+/** How the secrets of all webhooks are stored. */
+interface StoredSecrets {
+  total: number;
+  /** How many cannot be decrypted. */
+  unreadable: number;
+  /** How many are not encrypted with the first key. */
+  outdated: number;
+}
+
+/** Looks at the secrets of all webhooks, but for the former ones. @throws Error where the file with keys cannot be used */
+export const examineSecrets = async (
+  db: Pick<WorkloadPool, 'manager'>,
+  secrets: WebhookSecrets,
+): Promise<StoredSecrets> => {
+  const rows = await webhooksIn(db).find({ select: SECRETS });
+  const unreadable = rows.filter(({ id, secret }) => secrets.decrypt(secret, id) === undefined);
+  const outdated = rows.filter(({ secret }) => !secrets.isCurrent(secret));
+  return { total: rows.length, unreadable: unreadable.length, outdated: outdated.length };
+};

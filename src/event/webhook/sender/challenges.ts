@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { In, LessThan } from 'typeorm';
+import type { Transaction } from '../../../db/connection.ts';
+import type { WorkloadPool } from '../../../db/workload-pool.ts';
+import { idFromBytes } from '../../../db/values.ts';
+import { type ChallengeRow, challengesIn, type WebhookRow } from '../entity.ts';
+import { hostOf } from './guard.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+/** Challenges of an owner, or to a host, that may be without an answer before the next one has to wait. */
+const FREE_CHALLENGES = 5;
+const FIRST_WAIT_MS = MINUTE_MS;
+const LONGEST_WAIT_MS = 60 * MINUTE_MS;
+/** How long after the next challenge would have been free all is forgotten. */
+const FORGOTTEN_AFTER_MS = LONGEST_WAIT_MS;
+/** Longer than an exchange: until then, the last challenge may yet be answered. */
+const UNDER_WAY_MS = 15 * SECOND_MS;
+const SWEPT_AT_ONCE = 500;
+
+type Asked = Pick<WebhookRow, 'userId' | 'url'>;
+
+/** How long the next challenge waits after a number of unanswered ones: twice as long for each further one. */
+const waitAfter = (unanswered: number): number =>
+  unanswered < FREE_CHALLENGES ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (unanswered - FREE_CHALLENGES), LONGEST_WAIT_MS);
+
+const keyOf = (text: string): string => idFromBytes(createHash('sha256').update(text).digest().subarray(0, 16));
+const ownerKey = ({ userId }: Asked): string => keyOf(`owner ${userId}`);
+const hostKey = ({ url }: Asked): string => keyOf(`host ${hostOf(new URL(url)).replace(/\.$/, '')}`);
+
+/** The budgets of an owner and of a host, locked in one order. */
+const lockBudgets = async (tx: Transaction, asked: Asked, now: Date): Promise<ChallengeRow[]> => {
+  const keys = [ownerKey(asked), hostKey(asked)].toSorted((a, b) => (a < b ? -1 : 1));
+  for (const id of keys) {
+    await challengesIn(tx)
+      .createQueryBuilder()
+      .insert()
+      .values({ id, unanswered: 0, freeAt: now })
+      .orIgnore()
+      .updateEntity(false)
+      .execute();
+  }
+  const rows = await challengesIn(tx).find({
+    where: { id: In(keys) },
+    order: { id: 'ASC' },
+    ...tx.dialect.lockingRows,
+  });
+  const isForgotten = ({ freeAt }: ChallengeRow): boolean => freeAt.getTime() + FORGOTTEN_AFTER_MS < now.getTime();
+  return rows.map((row) => (isForgotten(row) ? { ...row, unanswered: 0, freeAt: now } : row));
+};
+
+/**
+ * Counts a challenge as one without an answer, until `refundChallenge`. Returns when to ask again, where too many have none: soon,
+ * while the last one may yet be answered.
+ */
+export const chargeChallenge = async (
+  tx: Transaction,
+  asked: Asked,
+  now: Date,
+): Promise<{ retryAt: Date; isSoon: boolean } | undefined> => {
+  const budgets = await lockBudgets(tx, asked, now);
+  const time = now.getTime();
+  const [spent] = budgets
+    .filter(({ freeAt }) => freeAt.getTime() > time)
+    .toSorted((a, b) => b.freeAt.getTime() - a.freeAt.getTime());
+  if (spent) {
+    const freeAt = spent.freeAt.getTime();
+    const isSoon = freeAt - waitAfter(spent.unanswered) + UNDER_WAY_MS > time;
+    return { retryAt: new Date(isSoon ? Math.min(time + SECOND_MS, freeAt) : freeAt), isSoon };
+  }
+  for (const { id, unanswered: before } of budgets) {
+    const unanswered = before + 1;
+    await challengesIn(tx).update({ id }, { unanswered, freeAt: new Date(time + waitAfter(unanswered)) });
+  }
+  return undefined;
+};
+
+/**
+ * Takes back what a challenge counted that was answered, or was never sent. A host that answers has no budget: it wants them.
+ */
+export const refundChallenge = async (
+  tx: Transaction,
+  asked: Asked,
+  { isAnswered, now }: { isAnswered: boolean; now: Date },
+): Promise<void> => {
+  const host = hostKey(asked);
+  for (const { id, unanswered } of await lockBudgets(tx, asked, now)) {
+    if (isAnswered && id === host) await challengesIn(tx).delete({ id });
+    else await challengesIn(tx).update({ id }, { unanswered: Math.max(unanswered - 1, 0), freeAt: now });
+  }
+};
+
+/** Removes some budgets of which nothing counts any more. Returns whether there may be more. */
+export const sweepChallenges = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<boolean> => {
+  const end = new Date(now.getTime() - FORGOTTEN_AFTER_MS);
+  const removed = await db.transaction(async (tx) => {
+    const rows = await challengesIn(tx).find({
+      select: { id: true },
+      where: { freeAt: LessThan(end) },
+      take: SWEPT_AT_ONCE,
+    });
+    for (const { id } of rows) await challengesIn(tx).delete({ id, freeAt: LessThan(end) });
+    return rows.length;
+  });
+  return removed === SWEPT_AT_ONCE;
+};

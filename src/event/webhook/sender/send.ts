@@ -1,0 +1,151 @@
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { version } from '../../../base/version.ts';
+import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
+import type { Address, LookUp } from './names.ts';
+
+const TIMEOUT_MS = 10_000;
+/** The bytes of an answer that are read; an endpoint has nothing to say. */
+const ANSWER_BYTES = 64 * 1024;
+const KEPT_CHARACTERS = 200;
+/** How long an address may take to connect before the next one is tried. */
+const CONNECT_MS = 2500;
+
+/** A message to an endpoint. */
+export interface Message {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** How an endpoint answered. */
+export interface Answer {
+  /** Undefined where there was no answer. */
+  status: number | undefined;
+  /** The beginning of the answer, or why there was none. */
+  text: string;
+  /** The whole answer, as far as it was read. */
+  body: string;
+  /** The seconds of `Retry-After`. */
+  retryAfter: number | undefined;
+  /** Whether nothing was sent, since the target may not be called. */
+  isNotSent?: true;
+  /** Why there was none, with names and addresses: for the operator's log alone. */
+  fault?: unknown;
+}
+
+const shortened = (text: string): string =>
+  Array.from(text.replaceAll(/\p{Cc}+/gu, ' ').trim())
+    .slice(0, KEPT_CHARACTERS)
+    .join('');
+
+const noAnswer = (text: string, fault: unknown): Answer => ({
+  status: undefined,
+  text,
+  body: '',
+  retryAfter: undefined,
+  fault,
+});
+
+const secondsOf = (header: string | undefined): number | undefined => {
+  if (header === undefined) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
+};
+
+const read = async (response: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > ANSWER_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES).toString('utf8');
+};
+
+const answerIn = async (response: IncomingMessage): Promise<Answer> => {
+  const { statusCode: status, headers } = response;
+  const body = await read(response);
+  return { status, text: shortened(body), body, retryAfter: secondsOf(headers['retry-after']) };
+};
+
+class ClosedConnection extends Error {}
+
+/** The answer to a request, once it is sent. Its connection ends with it. */
+const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
+  new Promise<Answer>((settle, reject) => {
+    request.once('response', (response) => {
+      // From here on the response alone tells how it ends: what follows a complete one is of no interest.
+      void answerIn(response).then(settle, reject);
+      request.off('error', reject).off('close', closed).on('error', ignored);
+    });
+    // Node tells of 101 in no other way.
+    request.once('upgrade', ({ statusCode: status }, socket) => {
+      socket.on('error', ignored).destroy();
+      settle({ ...noAnswer('It asked for another protocol.', undefined), status });
+    });
+    const closed = (): void => reject(new ClosedConnection());
+    request.on('error', reject).once('close', closed);
+    request.end(body);
+  }).finally(() => request.destroy());
+
+const ignored = (): void => undefined;
+
+/**
+ * Sends a message by POST, to the very addresses that were checked, one after the other until one connects. It follows no redirect,
+ * sends no cookie, and takes 10 s, with the look-up of the name, and 64 KiB of an answer at most, whatever the endpoint does. Never
+ * rejects.
+ */
+export const send = async (
+  { url: text, headers, body }: Message,
+  policy: WebhookPolicy,
+  lookUp?: LookUp,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer> => {
+  const deadline = new AbortController();
+  const isLate = new Promise<never>((_, reject) => {
+    deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error), { once: true });
+  });
+  const timer = setTimeout(() => deadline.abort(), timeoutMs).unref();
+  const exchange = async (): Promise<Answer> => {
+    const url = parseTarget(text, policy);
+    const addresses = await resolveTarget(url, policy, deadline.signal, lookUp);
+    deadline.signal.throwIfAborted();
+    // With `autoSelectFamily`, Node asks for all addresses.
+    const checked = ((_host: string, _options: object, done: (error: null, all: Address[]) => void) =>
+      done(null, addresses)) as LookupFunction;
+    const connecting = { lookup: checked, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: CONNECT_MS };
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+      ...connecting,
+      method: 'POST',
+      agent: false,
+      signal: deadline.signal,
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        'User-Agent': `content-gateway/${version}`,
+        ...headers,
+      },
+    });
+    return answerTo(request, body);
+  };
+  try {
+    return await Promise.race([exchange(), isLate]);
+  } catch (error) {
+    if (deadline.signal.aborted) return noAnswer(`It did not answer within ${timeoutMs / 1000} seconds.`, error);
+    if (error instanceof ForbiddenTarget) {
+      return { ...noAnswer(`It may not be called: ${error.message}.`, error.cause ?? error), isNotSent: true };
+    }
+    // The messages of the system name addresses.
+    const { code } = error as NodeJS.ErrnoException;
+    const why = error instanceof ClosedConnection ? 'it was closed' : (code ?? 'it broke');
+    return noAnswer(`The connection failed: ${why}.`, error);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Whether an endpoint has taken a message. */
+export const isTaken = ({ status }: Answer): boolean => status !== undefined && status >= 200 && status < 300;

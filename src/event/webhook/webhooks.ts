@@ -1,0 +1,270 @@
+import type { Contract, EventType, InputOf, OutputOf } from '../../../contract/index.ts';
+import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../../contract/index.ts';
+import { type Actor, record } from '../../auth/audit/log.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import { isId, newId, NIL_ID } from '../../db/values.ts';
+import { AppError } from '../../base/errors.ts';
+import { readFeed } from '../outbox/feed.ts';
+import { deliveriesIn, type WebhookRow, webhooksIn } from './entity.ts';
+import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
+import { newSecret, type WebhookSecrets } from './secrets.ts';
+import { changeState } from './sender/store.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The owner of webhooks, who reaches no others, or an operator, whose acts the audit keeps. */
+export type WebhookActor = { now: Date; ownerId: string } | Actor;
+
+/** A webhook, as its owner sees it. */
+export type Webhook = OutputOf<Contract['webhook']['update']>;
+/** A webhook, as operators see it. */
+export interface OwnedWebhook extends Webhook {
+  userId: string;
+}
+
+const webhookOf = ({ id, url, types, recordId, state, reason, ...times }: WebhookRow): Webhook => ({
+  id,
+  url,
+  types,
+  recordId,
+  state,
+  reason,
+  failingSince: times.failingSince?.toISOString() ?? null,
+  createdAt: times.createdAt.toISOString(),
+  updatedAt: times.updatedAt.toISOString(),
+});
+
+/** Tells the audit of an operator's act. */
+export const note = async (tx: Transaction, by: WebhookActor, act: Parameters<typeof record>[2]): Promise<void> => {
+  if ('name' in by) await record(tx, by, act);
+};
+
+/** @throws AppError WEBHOOK_URL_FORBIDDEN for a URL whose form alone forbids it */
+const assertTarget = (url: string, policy: WebhookPolicy): void => {
+  try {
+    parseTarget(url, policy);
+  } catch (error) {
+    if (!(error instanceof ForbiddenTarget)) throw error;
+    throw new AppError('WEBHOOK_URL_FORBIDDEN', { hint: `The URL cannot be used: ${error.message}.`, cause: error });
+  }
+};
+
+/** A webhook to make: its URL, and its filters. */
+export type NewWebhook = InputOf<Contract['webhook']['create']> & { userId: string };
+
+/**
+ * Makes a webhook, which gets events from now on, once its endpoint has answered a challenge. The secret is shown only here.
+ * @throws AppError USER_NOT_FOUND, WEBHOOK_URL_FORBIDDEN, WEBHOOK_LIMIT, EVENTS_OFF, WEBHOOK_SECRETS_OFF
+ */
+export const createWebhook = async (
+  tx: Transaction,
+  { userId, url, types, recordId }: NewWebhook,
+  { policy, secrets }: { policy: WebhookPolicy; secrets: WebhookSecrets },
+  by: WebhookActor,
+): Promise<Webhook & { secret: string }> => {
+  if (!tx.recording) throw new AppError('EVENTS_OFF');
+  if (!secrets.isOn) throw new AppError('WEBHOOK_SECRETS_OFF');
+  assertTarget(url, policy);
+  // One after the other, so that none passes the limit.
+  const byId = { select: { id: true }, where: { id: userId }, ...tx.dialect.lockingRows };
+  if (!isId(userId) || !(await tx.manager.findOne('User', byId))) throw new AppError('USER_NOT_FOUND');
+  if ((await webhooksIn(tx).countBy({ userId })) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
+  const { lastPosition: position, lastId: positionId } = await readFeed(tx);
+  const id = newId(by.now);
+  const secret = newSecret();
+  await insertWebhook(tx, {
+    id,
+    userId,
+    url,
+    secret: secrets.encrypt(secret, id),
+    types: types ?? null,
+    recordId: recordId ?? null,
+    position,
+    positionId,
+    now: by.now,
+  });
+  await note(tx, by, {
+    action: 'webhooks create',
+    subject: `webhook ${id}`,
+    after: { userId, url, types, recordId },
+  });
+  return { ...webhookOf(await lockWebhook(tx, id, by)), secret };
+};
+
+/** A webhook to store. */
+interface StoredWebhook {
+  id: string;
+  userId: string;
+  url: string;
+  /** The secret, encrypted. */
+  secret: string;
+  types: EventType[] | null;
+  recordId: string | null;
+  /** The last event that it does not get. */
+  position: number;
+  positionId: string;
+  now: Date;
+}
+
+/** Stores a webhook whose endpoint is still to answer the challenge. */
+export const insertWebhook = async (tx: Transaction, { now, ...webhook }: StoredWebhook): Promise<void> => {
+  await webhooksIn(tx).insert({
+    ...webhook,
+    state: 'pending',
+    attempts: 0,
+    nextAt: now,
+    leaseUntil: now,
+    holder: NIL_ID,
+    generation: 0,
+    createdAt: now,
+    updatedAt: now,
+  });
+};
+
+const readWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string | undefined): Promise<WebhookRow[]> =>
+  userId === undefined || isId(userId)
+    ? webhooksIn(reader).find({ where: { ...(userId !== undefined && { userId }) }, order: { id: 'ASC' } })
+    : [];
+
+/** All webhooks, or those of a user, with their users, the oldest first. */
+export const listWebhooks = async (reader: Pick<Reader, 'manager'>, userId?: string): Promise<OwnedWebhook[]> =>
+  (await readWebhooks(reader, userId)).map((row) => ({ ...webhookOf(row), userId: row.userId }));
+
+/** The webhooks of a user, the oldest first. */
+export const listOwnWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<Webhook[]> =>
+  (await readWebhooks(reader, userId)).map(webhookOf);
+
+/** The webhook, where there is one, for its owner or an operator. @throws AppError WEBHOOK_NOT_FOUND */
+export const asserted = (webhook: WebhookRow | null, ownerId: string | undefined): WebhookRow => {
+  if (!webhook || (ownerId !== undefined && webhook.userId !== ownerId)) throw new AppError('WEBHOOK_NOT_FOUND');
+  return webhook;
+};
+
+/** The owner whom alone an act may reach; undefined for an operator's. */
+const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
+
+/** A webhook, locked. @throws AppError WEBHOOK_NOT_FOUND */
+export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookRow> => {
+  const found = isId(id) ? await webhooksIn(tx).findOne({ where: { id }, ...tx.dialect.lockingRows }) : null;
+  return asserted(found, ownerOf(by));
+};
+
+/** Changes a webhook, and tells the audit of an operator's act. @throws AppError WEBHOOK_NOT_FOUND */
+export const change = async <T>(
+  tx: Transaction,
+  id: string,
+  by: WebhookActor,
+  action: string,
+  work: (webhook: WebhookRow) => Promise<T>,
+): Promise<T> => {
+  const webhook = await lockWebhook(tx, id, by);
+  const result = await work(webhook);
+  const { url, state, reason } = webhook;
+  await note(tx, by, { action: `webhooks ${action}`, subject: `webhook ${id}`, before: { url, state, reason } });
+  return result;
+};
+
+/** Deletes a webhook and its deliveries. @throws AppError WEBHOOK_NOT_FOUND */
+export const deleteWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<void> =>
+  change(tx, id, by, 'delete', async () => {
+    await deliveriesIn(tx).delete({ webhookId: id });
+    await webhooksIn(tx).delete({ id });
+  });
+
+/** Has a webhook get nothing until it is resumed; its events wait. @throws AppError WEBHOOK_NOT_FOUND */
+export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: WebhookActor): Promise<void> =>
+  change(tx, id, by, 'pause', () => changeState(tx, id, 'paused', reason, by.now));
+
+/**
+ * Has a webhook go on with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
+ * its URL may be another one by now. @throws AppError WEBHOOK_NOT_FOUND
+ */
+export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<void> =>
+  change(tx, id, by, 'resume', async (webhook) => {
+    if (webhook.state !== 'active') await resume(tx, webhook, by.now);
+  });
+
+/** Has no answer count any more that is still to come, and ends the lease: what follows need not wait for it. */
+const startGeneration = async (tx: Transaction, id: string, now: Date): Promise<void> => {
+  await webhooksIn(tx).update(
+    { id },
+    {
+      generation: () => 'generation + 1',
+      holder: NIL_ID,
+      leaseUntil: now,
+      nextAt: now,
+      attempts: 0,
+      failingSince: null,
+    },
+  );
+};
+
+const resume = async (tx: Transaction, { id, position }: WebhookRow, now: Date): Promise<void> => {
+  const feed = await readFeed(tx);
+  await changeState(tx, id, 'pending', null, now);
+  await startGeneration(tx, id, now);
+  if (position < feed.removedThrough || position > feed.lastPosition) {
+    await webhooksIn(tx).update({ id }, { position: feed.lastPosition, positionId: feed.lastId });
+  }
+};
+
+type WebhookChanges = InputOf<Contract['webhook']['update']>;
+
+/**
+ * Changes the members of a webhook that are given. One with another URL has to answer the challenge anew.
+ * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_URL_FORBIDDEN
+ */
+export const updateWebhook = async (
+  tx: Transaction,
+  { id, url, types, recordId, state }: WebhookChanges,
+  policy: WebhookPolicy,
+  by: WebhookActor,
+): Promise<Webhook> => {
+  if (url !== undefined) assertTarget(url, policy);
+  await change(tx, id, by, 'update', async (webhook) => {
+    const isMoved = url !== undefined && url !== webhook.url;
+    await webhooksIn(tx).update(
+      { id },
+      {
+        url: url ?? webhook.url,
+        types: types === undefined ? webhook.types : types,
+        recordId: recordId === undefined ? webhook.recordId : recordId,
+        updatedAt: by.now,
+      },
+    );
+    if (state === 'paused') {
+      if (isMoved) await startGeneration(tx, id, by.now);
+      await changeState(tx, id, 'paused', 'Its owner has paused it.', by.now);
+    } else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
+  });
+  return readWebhook(tx, id, by);
+};
+
+/** A webhook as it is stored, which stays so until the end of the transaction. @throws AppError WEBHOOK_NOT_FOUND */
+export const readWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<Webhook> =>
+  webhookOf(await lockWebhook(tx, id, by));
+
+/**
+ * Gives a webhook another secret; the old one signs beside it for a day.
+ * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF
+ */
+export const rotateSecret = (
+  tx: Transaction,
+  id: string,
+  secrets: WebhookSecrets,
+  by: WebhookActor,
+): Promise<{ secret: string; previousUntil: string }> =>
+  change(tx, id, by, 'rotate', async (webhook) => {
+    const secret = newSecret();
+    const until = new Date(by.now.getTime() + ROTATION_HOURS * HOUR_MS);
+    await webhooksIn(tx).update(
+      { id },
+      {
+        secret: secrets.encrypt(secret, id),
+        oldSecret: webhook.secret,
+        oldSecretUntil: until,
+        updatedAt: by.now,
+      },
+    );
+    return { secret, previousUntil: until.toISOString() };
+  });

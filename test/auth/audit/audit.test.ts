@@ -1,0 +1,225 @@
+/**
+ * @engines sqlite
+ * @tier fast
+ */
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { pino } from 'pino';
+import { listActs, recordAll, sweepEvents, systemActor } from '../../../src/auth/audit/log.ts';
+import { Database } from '../../../src/db/database.ts';
+import { KeyUses, readUses, sweepUses } from '../../../src/auth/uses.ts';
+import { createKey } from '../../../src/auth/service.ts';
+import { schema } from '../../../src/app/schema.ts';
+import { createUser } from '../../../src/user/service.ts';
+import { runCommand } from '../../harness/app/command.ts';
+import { createDatabase, engine, type TestDatabase } from '../../harness/app/database.ts';
+
+// Who did what, and how keys are used: what is remembered, and for how long.
+
+// A dozen commands, on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const DAY_MS = 86_400_000;
+
+let database: TestDatabase;
+let db: Database;
+
+describe('audit log', () => {
+  beforeAll(async () => {
+    database = await createDatabase({ empty: true });
+    db = await Database.open(database.url, schema);
+  });
+  afterAll(async () => {
+    await db.close();
+    await database.drop();
+  });
+
+  const cli = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(args, { env: { DATABASE_URL: database.url } });
+    if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
+    return stdout.trim();
+  };
+
+  const actions = async (since?: Date): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const entries of listActs(db, since)) found.push(...entries.map(({ action }) => action));
+    return found;
+  };
+
+  describe('privileged commands', () => {
+    test('leave an entry each, with no key in it', async () => {
+      await cli('migrate');
+      const user = await cli('users', 'create', '--nickname', 'Maru');
+      const key = await cli('keys', 'create', '--user', user, '--scopes', 'user:read');
+      const [{ id }] = JSON.parse(`[${await cli('keys', 'list', '--json')}]`) as [{ id: string }];
+      const second = await cli('keys', 'rotate', id);
+      await cli('keys', 'revoke', id);
+      await cli('keys', 'revoke', id);
+      await cli('users', 'rename', user, 'Maru 2');
+      await cli('users', 'rename', user, 'Maru 2');
+      await cli('users', 'suspend', user);
+      await cli('users', 'suspend', user);
+      await cli('users', 'unsuspend', user);
+      await cli('users', 'delete', user);
+      await cli('users', 'delete', user, '--yes');
+      expect(await actions()).toEqual([
+        'migrate',
+        'users create',
+        'keys create',
+        'keys rotate',
+        'keys revoke',
+        'users rename',
+        'users suspend',
+        'users unsuspend',
+        'users delete',
+        'users delete',
+      ]);
+      const stored = JSON.stringify(
+        await db.read('SELECT actor, action, subject, before_act, after_act FROM audit_entries'),
+      );
+      for (const secret of [key, second]) {
+        // But for what is shown of it anyway.
+        expect(stored).not.toContain(secret.slice(12));
+      }
+      const lines = (await cli('audit', 'list', '--since', '1h', '--json'))
+        .split('\n')
+        .map((line) => JSON.parse(line) as object);
+      expect(lines[5]).toMatchObject({
+        actor: systemActor().name,
+        action: 'users rename',
+        subject: `user ${user}`,
+        before: { nickname: 'Maru' },
+        after: { nickname: 'Maru 2' },
+      });
+      expect(await cli('audit', 'list', '--since', '0s')).toBe('TIME  WHO  WHAT  TO');
+      expect((await cli('audit', 'list')).split('\n')).toHaveLength(11);
+    });
+
+    test('name the person who is named, beside the system user', async () => {
+      const user = await cli('users', 'create', '--nickname', 'Rin', '--as', ' Maru Ōno ');
+      const env = { DATABASE_URL: database.url, AUDIT_ACTOR: 'on duty' };
+      await runCommand(['users', 'rename', user, 'Rin 2'], { env });
+      await runCommand(['users', 'rename', user, 'Rin 3', '--as', 'Kei'], { env });
+      await cli('users', 'rename', user, 'Rin 4');
+      const entries = JSON.parse(`[${(await cli('audit', 'list', '--json')).replaceAll('\n', ',')}]`) as {
+        actor: string;
+        subject: string;
+      }[];
+      const own = systemActor().name;
+      expect(entries.filter(({ subject }) => subject === `user ${user}`).map(({ actor }) => actor)).toEqual([
+        `Maru Ōno (${own})`,
+        `on duty (${own})`,
+        `Kei (${own})`,
+        own,
+      ]);
+      const { code, stderr } = await runCommand(['users', 'rename', user, 'x', '--as', 'a\nb'], { env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('It must be one line without control characters.')]);
+    });
+
+    test('do nothing where no entry can be made of it', async () => {
+      const users = async (): Promise<unknown[]> => db.read('SELECT id FROM users');
+      const there = await users();
+      const by = { ...systemActor(), name: null as unknown as string };
+      await expect(createUser(db, 'unseen', new Date(), by)).rejects.toThrow();
+      expect(await users()).toEqual(there);
+    });
+  });
+
+  test('thirty days of acts do not grow beyond those that are kept', async () => {
+    const KEPT_DAYS = 7;
+    const DAILY = 600;
+    const begin = Date.parse('2031-01-01T00:00:00.000Z');
+    const count = async (): Promise<number> => {
+      const [row] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM audit_entries');
+      return row?.n ?? 0;
+    };
+    const pages = async (): Promise<number> => {
+      if (engine !== 'sqlite') return 0;
+      const [row] = await db.read<{ page_count: number }>('PRAGMA page_count');
+      return row?.page_count ?? 0;
+    };
+    const sizes: { rows: number; pages: number }[] = [];
+    for (let day = 0; day < 30; day += 1) {
+      const now = new Date(begin + day * DAY_MS);
+      const act = { action: 'users rename', subject: 'user x', before: { nickname: 'x'.repeat(50) }, after: {} };
+      await db.transaction((tx) =>
+        recordAll(
+          tx,
+          { name: 'test', now },
+          Array.from({ length: DAILY }, () => act),
+        ),
+      );
+      let sweeps = 1;
+      while (await sweepEvents(db, now, KEPT_DAYS)) sweeps += 1;
+      // Each takes a bounded number.
+      if (day > KEPT_DAYS) expect(sweeps).toBeGreaterThan(2);
+      sizes.push({ rows: await count(), pages: await pages() });
+    }
+    const end = new Date(begin + 29 * DAY_MS);
+    expect(await actions(end)).toHaveLength(DAILY);
+    expect(sizes.at(-1)?.rows).toBe((KEPT_DAYS + 1) * DAILY);
+    // Room that was freed is used again.
+    expect(sizes.at(-1)?.pages).toBeLessThanOrEqual((sizes[KEPT_DAYS + 3]?.pages ?? 0) * 1.1);
+  });
+
+  describe('uses of keys', () => {
+    let keyId: string;
+    let now = new Date('2031-05-01T23:59:59.000Z');
+
+    beforeAll(async () => {
+      const userId = await createUser(db, 'busy', now);
+      keyId = (await createKey(db, { userId, name: 'k', scopes: ['user:read'], expiresAt: null }, now)).id;
+    });
+
+    test('are counted by day and operation, by several instances', async () => {
+      const log = pino({ level: 'silent' });
+      const instances = [new KeyUses(db, log, () => now), new KeyUses(db, log, () => now)];
+      for (const uses of instances) {
+        for (let n = 0; n < 3; n += 1) uses.note(keyId, 'user.me');
+        uses.note(keyId, 'game.create');
+      }
+      now = new Date(now.getTime() + 1000);
+      instances[0]?.note(keyId, 'user.me');
+      await Promise.all(instances.map((uses) => uses.flush()));
+      instances[1]?.note(keyId, 'user.me');
+      await instances[1]?.flush();
+      expect(await readUses(db, keyId, now, 30)).toEqual([
+        { day: '2031-05-02', operation: 'user.me', n: 2 },
+        { day: '2031-05-01', operation: 'user.me', n: 6 },
+        { day: '2031-05-01', operation: 'game.create', n: 2 },
+      ]);
+      expect(await readUses(db, keyId, now, 1)).toEqual([{ day: '2031-05-02', operation: 'user.me', n: 2 }]);
+    });
+
+    test('go away after 90 days', async () => {
+      expect(await sweepUses(db, new Date(now.getTime() + 90 * DAY_MS))).toBe(false);
+      expect(await readUses(db, keyId, now, 30)).toHaveLength(1);
+      await sweepUses(db, new Date(now.getTime() + 91 * DAY_MS));
+      expect(await readUses(db, keyId, now, 30)).toEqual([]);
+    });
+
+    test('are shown with the key, which is found by when it was used last', async () => {
+      const stale = await createKey(
+        db,
+        { userId: await createUser(db, 'idle', now), name: 'idle', scopes: ['user:read'], expiresAt: null },
+        new Date(Date.now() - 40 * DAY_MS),
+      );
+      const listed = (await cli('keys', 'list', '--unused-since', '30d', '--json')).split('\n');
+      expect(listed.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([stale.id]);
+      await db.transaction((tx) =>
+        tx.execute('UPDATE api_keys SET last_used_at = ? WHERE name = ?', ['2999-01-01 00:00:00.000', 'idle']),
+      );
+      expect(await cli('keys', 'list', '--unused-since', '30d', '--json')).toBe('');
+
+      const uses = new KeyUses(db, pino({ level: 'silent' }), () => new Date());
+      uses.note(stale.id, 'user.me');
+      await uses.flush();
+      expect(JSON.parse(await cli('keys', 'show', stale.id, '--json'))).toMatchObject({
+        id: stale.id,
+        state: 'active',
+        lastUsedAt: '2999-01-01T00:00:00.000Z',
+        uses: [{ operation: 'user.me', n: 1 }],
+      });
+      expect(await cli('keys', 'show', stale.id, '--days', '7')).toMatch(/\n\d{4}-\d\d-\d\d {2}1 {6}user\.me$/);
+    });
+  });
+});

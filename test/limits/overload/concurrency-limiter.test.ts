@@ -1,0 +1,271 @@
+/**
+ * @engines none
+ * @tier fast
+ * @modules own
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, jest, test } from '@jest/globals';
+import { Deadline } from '../../../src/base/deadline.ts';
+import { ConcurrencyLimiter, type LimitedWork } from '../../../src/limits/overload/concurrency-limiter.ts';
+
+const forever = new Deadline();
+const by = (caller: string, more: Partial<LimitedWork> = {}): LimitedWork => ({
+  caller,
+  cost: 1,
+  deadline: forever,
+  ...more,
+});
+/** What takes all there is. */
+const all = by('all', { cost: Number.MAX_SAFE_INTEGER });
+
+/** Work that ends when it is told to. */
+const aWorkshop = () => {
+  const begun: string[] = [];
+  const running: (() => void)[] = [];
+  return {
+    begun,
+    work: (name: string) => async () => {
+      begun.push(name);
+      await new Promise<void>((resolve) => running.push(resolve));
+      return name;
+    },
+    finishOne: async () => {
+      running.shift()?.();
+      await sleep(0);
+    },
+  };
+};
+
+describe('concurrency limiter', () => {
+  describe('work', () => {
+    test('begins at once while there is room, and waits then, callers in turn', async () => {
+      const { begun, work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const results = [limiter.run(all, work('first'))];
+      for (const name of ['a1', 'a2', 'b1']) results.push(limiter.run(by(name.charAt(0)), work(name)));
+      expect([begun, limiter.isBusy]).toEqual([['first'], true]);
+      await finishOne();
+      expect(begun).toEqual(['first', 'a1', 'b1', 'a2']);
+      for (let count = 0; count < 3; count += 1) await finishOne();
+      expect(await Promise.all(results)).toEqual(['first', 'a1', 'a2', 'b1']);
+      expect(limiter.isBusy).toBe(false);
+    });
+
+    test('belongs to the call that asked for it, whoever makes room', async () => {
+      const { work, finishOne } = aWorkshop();
+      const call = new AsyncLocalStorage<string>();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const first = call.run('first', () => limiter.run(all, work('first')));
+      const second = call.run('second', () => limiter.run(by('a'), async () => call.getStore()));
+      await finishOne();
+      expect([await first, await second]).toEqual(['first', 'second']);
+    });
+
+    test('is not begun at its deadline, unless others wait for it as well', async () => {
+      const { begun, work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const first = limiter.run(all, work('first'));
+      const [own, shared, untilBegun] = [new Deadline(), new Deadline(), new Deadline()];
+      const gone = limiter.run(by('a', { deadline: own }), work('gone'));
+      const kept = limiter.run(by('a', { deadline: shared, untilBegun }), work('kept'));
+      own.end();
+      shared.end();
+      await expect(gone).rejects.toMatchObject({ reason: 'TIMEOUT' });
+      await expect(limiter.run(by('a', { deadline: own }), work('late'))).rejects.toMatchObject({ reason: 'TIMEOUT' });
+      await finishOne();
+      await finishOne();
+      expect(await Promise.all([first, kept])).toEqual(['first', 'kept']);
+      expect(begun).toEqual(['first', 'kept']);
+    });
+
+    test('that others wait for as well leaves the queue when one of them has begun it', async () => {
+      const { begun, work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const untilBegun = new Deadline();
+      const first = limiter.run(all, work('first'));
+      const begin = async () => {
+        untilBegun.end();
+        return work('shared')();
+      };
+      const [one, ...others] = ['a', 'b', 'c'].map((name) => limiter.run(by(name, { untilBegun }), begin));
+      const refused = Promise.allSettled(others);
+      await finishOne();
+      expect((await refused).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      await expect(limiter.run(by('d', { untilBegun }), begin)).rejects.toMatchObject({ reason: 'TIMEOUT' });
+      expect([begun, limiter.isBusy]).toEqual([['first', 'shared'], false]);
+      await finishOne();
+      expect(await Promise.all([first, one])).toEqual(['first', 'shared']);
+    });
+
+    test('that fails leaves its place', async () => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 0 });
+      await expect(limiter.run(all, () => Promise.reject(new Error('fault')))).rejects.toThrow('fault');
+      expect(await limiter.run(by('a'), async () => 'fine')).toBe('fine');
+    });
+  });
+
+  describe('a refusal', () => {
+    test('comes at once to work that would wait too long, with the time until it may return', async () => {
+      const { work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const first = limiter.run(all, work('first'));
+      // Nothing is known of the throughput yet: a piece each millisecond.
+      const waiting = Array.from({ length: 1000 }, (_, n) => limiter.run(by('greedy'), async () => n));
+      const refused = await limiter.run(by('greedy'), work('refused')).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ reason: 'OVERLOADED' });
+      expect((refused as { details: { retryAfter: number } }).details.retryAfter).toBeGreaterThanOrEqual(2);
+      expect((refused as { details: { retryAfter: number } }).details.retryAfter).toBeLessThanOrEqual(4);
+      const lone = limiter.run(by('lone'), async () => 'lone');
+      await finishOne();
+      expect(await Promise.all([first, lone, ...waiting])).toHaveLength(1002);
+    });
+
+    test('comes sooner where the deadline is near', async () => {
+      const { work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const first = limiter.run(all, work('first'));
+      const waiting = Array.from({ length: 100 }, (_, n) => limiter.run(by('a'), async () => n));
+      const soon = new Deadline(300);
+      await expect(limiter.run(by('a', { deadline: soon }), work('refused'))).rejects.toMatchObject({
+        reason: 'OVERLOADED',
+      });
+      const later = limiter.run(by('a', { deadline: new Deadline(3000) }), async () => 'later');
+      await finishOne();
+      await Promise.all([first, later, ...waiting]);
+      soon.close();
+    });
+
+    test('comes when nothing has ended for as long as work may wait', async () => {
+      const { work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
+      const first = limiter.run(all, work('first'));
+      const waits = limiter.run(by('a'), async () => 'in time');
+      await sleep(200);
+      await expect(limiter.run(by('b'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
+      await finishOne();
+      expect(await Promise.all([first, waits])).toEqual(['first', 'in time']);
+    });
+
+    test('does not come because this process stood still', async () => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 300 });
+      const first = limiter.run(all, () => sleep(10));
+      const until = performance.now() + 600;
+      while (performance.now() < until);
+      const waits = limiter.run(by('a'), async () => 'afterwards');
+      expect(await Promise.all([first, waits])).toEqual([undefined, 'afterwards']);
+    });
+
+    test('does not come because nothing ran before a pause', async () => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
+      await limiter.run(by('a'), () => sleep(300));
+      limiter.isPaused = true;
+      // By that latency, it would have to wait for seconds.
+      const waits = limiter.run(by('a', { cost: 11 }), async () => 'after the pause');
+      expect(limiter.isBusy).toBe(true);
+      limiter.isPaused = false;
+      expect(await waits).toBe('after the pause');
+    });
+
+    test('comes sooner where the request has waited before', async () => {
+      const { work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      const first = limiter.run(all, work('first'));
+      // Nothing is known of the throughput yet: a piece each millisecond.
+      const waiting = Array.from({ length: 500 }, (_, n) => limiter.run(by('a'), async () => n));
+      await expect(limiter.run(by('a', { waitedMs: 900 }), work('refused'))).rejects.toMatchObject({
+        reason: 'OVERLOADED',
+      });
+      const sooner = limiter.run(by('a', { waitedMs: 600 }), async () => 'sooner');
+      await finishOne();
+      expect(await Promise.all([first, sooner, ...waiting])).toHaveLength(502);
+    });
+
+    test('counts what others have begun as served', async () => {
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+      const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 2000 });
+      let refused = 0;
+      const isKnownAt = performance.now() + 700;
+      const until = isKnownAt + 1000;
+      // A run takes 4 ms, one after the other, and serves 30 callers: 1200 callers wait for 160 ms, and not for 4.8 s.
+      let runs: Promise<unknown> = Promise.resolve();
+      const run = (): Promise<unknown> => (runs = runs.then(() => pause(4)));
+      const asked = new Map<
+        number,
+        { untilBegun: Deadline; done: Promise<unknown>; settle: (done: unknown) => void }
+      >();
+      const groupOf = (kind: number) => {
+        const known = asked.get(kind);
+        if (known) return known;
+        let settle!: (done: unknown) => void;
+        const done = new Promise<unknown>((resolve) => (settle = resolve));
+        const group = { untilBegun: new Deadline(), done, settle };
+        asked.set(kind, group);
+        return group;
+      };
+      const caller = async (index: number): Promise<void> => {
+        while (performance.now() < until) {
+          const group = groupOf(index % 40);
+          const begin = async () => {
+            asked.delete(index % 40);
+            group.untilBegun.end();
+            group.settle(await run());
+          };
+          const { untilBegun, done } = group;
+          await limiter
+            .run(by(`caller ${index}`, { untilBegun }), begin)
+            .catch(async ({ reason }: { reason: string }) => {
+              if (reason === 'OVERLOADED') {
+                if (performance.now() > isKnownAt) refused += 1;
+                await pause(5);
+              } else await done;
+            });
+        }
+      };
+      const callers = Promise.all(Array.from({ length: 1200 }, (_, index) => caller(index)));
+      await jest.advanceTimersByTimeAsync(3000);
+      await callers;
+      jest.useRealTimers();
+      expect(refused).toBe(0);
+    });
+
+    test('does not part what was admitted together', async () => {
+      const { work, finishOne } = aWorkshop();
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
+      const admittedBy = new Set<ConcurrencyLimiter>();
+      const first = limiter.run({ ...all, admittedBy }, work('first'));
+      await sleep(200);
+      const second = limiter.run(by('batch', { admittedBy }), async () => 'second');
+      await expect(limiter.run(by('other'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
+      await finishOne();
+      expect(await Promise.all([first, second])).toEqual(['first', 'second']);
+    });
+
+    test('never comes where no work waits', async () => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: undefined });
+      const works = Array.from({ length: 5000 }, (_, n) => limiter.run(by('a'), () => sleep(1, n)));
+      expect(limiter.isBusy).toBe(false);
+      expect(await Promise.all(works)).toHaveLength(5000);
+    });
+  });
+
+  test('callers that ask again as soon as they are answered are all served, by the throughput that is measured', async () => {
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 10_000 });
+    let refused = 0;
+    let served = 0;
+    const caller = async (name: string): Promise<void> => {
+      for (let round = 0; round < 8; round += 1) {
+        await limiter
+          .run(by(name), () => sleep(5))
+          .then(
+            () => (served += 1),
+            async () => ((refused += 1), sleep(10)),
+          );
+      }
+    };
+    await Promise.all(Array.from({ length: 256 }, (_, n) => caller(`caller ${n % 16}`)));
+    expect(refused).toBe(0);
+    expect(served).toBe(8 * 256);
+  });
+});
