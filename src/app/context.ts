@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import { sweepEvents } from '../auth/audit/log.ts';
-import { closeFeed } from '../event/outbox/feed.ts';
+import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
-import { sweepOldEvents } from '../event/outbox/sweep.ts';
 import { quotaOf } from '../auth/quotas.ts';
 import { KeyUses, sweepUses } from '../auth/uses.ts';
 import { KeyVerifier } from '../auth/verifier.ts';

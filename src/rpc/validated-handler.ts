@@ -2,8 +2,7 @@ import { createExpressEndpoints, RequestValidationError } from '@ts-rest/express
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { z } from 'zod';
 import { AppError } from '../base/errors.ts';
-import { unusableId } from '../base/suggestions/ids.ts';
-import { invalidInput } from '../base/suggestions/input.ts';
+import { invalidInput, unusableId } from '../base/suggestions/input.ts';
 import type { ValidatedHandler } from './pipeline.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import type { Call } from '../call/procedure.ts';

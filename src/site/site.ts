@@ -1,11 +1,10 @@
 import { extname } from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
-import type { Config } from '../config/config.ts';
+import type { Brand, Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { byAddress } from './base.ts';
-import { brandFiles } from './brand/brand.ts';
 import { documents, withAddress } from './documents.ts';
-import { errorPages } from './errors/errors.ts';
+import { errorPages } from './errors/page.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
@@ -13,8 +12,60 @@ import { rootFrom } from './page.ts';
 import { assetOf, lazily, leadToFolder, revalidated } from './serve.ts';
 import { sdkFiles } from './sdks.ts';
 import { swaggerPage } from './swagger/page.ts';
-import { wellKnown } from './well-known.ts';
 import { yamlOf } from './yaml.ts';
+import { contentSecurityPolicy } from 'helmet';
+import { logoOf, logoPath } from './brand/logo.ts';
+import { paletteCss } from './brand/palette.ts';
+import { build, version } from '../base/version.ts';
+
+const DAY_MS = 86_400_000;
+/** Days until `security.txt` expires; less than a year, as RFC 9116 recommends. */
+const VALID_DAYS = 90;
+
+/** `security.txt` (RFC 9116). It names the day on which to read it again. */
+const securityText = (contact: string, publicUrl: string | undefined, now: Date): string => {
+  const expires = new Date(now.getTime() + VALID_DAYS * DAY_MS).toISOString().slice(0, 10);
+  return [
+    `Contact: ${contact}`,
+    `Expires: ${expires}T00:00:00Z`,
+    'Preferred-Languages: en',
+    ...(publicUrl === undefined ? [] : [`Canonical: ${publicUrl}/.well-known/security.txt`]),
+    '',
+  ].join('\n');
+};
+
+/** `/version`, and `/.well-known/security.txt` where a security contact is configured. */
+const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Date): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.all('/version', readOnly, revalidated('json', JSON.stringify({ name: brand.name, version, build })));
+  if (securityContact !== undefined) {
+    router.all('/.well-known/security.txt', readOnly, (_request, response) => {
+      response.type('text/plain').send(securityText(securityContact, publicUrl, now()));
+    });
+  }
+  return router;
+};
+
+/** An SVG is a document, too: opened by itself, the operator's may style itself and hold pictures, and runs nothing. */
+const picturePolicy: RequestHandler = contentSecurityPolicy({
+  useDefaults: false,
+  directives: {
+    defaultSrc: ["'none'"],
+    styleSrc: ["'unsafe-inline'"],
+    imgSrc: ['data:'],
+    frameAncestors: ["'none'"],
+    sandbox: [],
+  },
+});
+
+/** Serves the operator's branding: colors, logo, icon. */
+const brandFiles = (brand: Brand): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  const { type, bytes } = logoOf(brand);
+  router.all(['/favicon.ico', `/${logoPath(brand)}`], readOnly, picturePolicy, revalidated(type, bytes));
+  router.all('/assets/brand.css', readOnly, revalidated('css', paletteCss(brand.color)));
+  return router;
+};
 
 /** The assets that pages share. */
 const ASSETS = ['address.js', 'bar.css', 'site.css', 'site.js'];

@@ -10,7 +10,7 @@ export const kit: Omit<ServeKit<Demo>, 'statusDocuments'> = {
     // A service without the sandbox does not load it.
     const [{ SandboxWorkspaces }, { createSandboxApp }] = await Promise.all([
       import('./sandbox/workspaces.ts'),
-      import('./sandbox/app.ts'),
+      import('./sandbox/middleware.ts'),
     ]);
     const spaces = await SandboxWorkspaces.open(context);
     return { app: createSandboxApp(context, spaces), welcome: sandboxWelcome, close: () => spaces.close() };

@@ -13,8 +13,7 @@ import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderati
 import { idToBytes } from '../../src/db/values.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
-import { sweepOldEvents } from '../../src/event/outbox/sweep.ts';
-import { closeFeed } from '../../src/event/outbox/feed.ts';
+import { closeFeed, sweepOldEvents } from '../../src/event/outbox/feed.ts';
 import { renameUser } from '../../src/user/service.ts';
 import { type Input, type Output, startApp, type TestApp } from '../harness/app/app.ts';
 

@@ -16,6 +16,8 @@ export interface Arrow {
   isOurs: boolean;
   /** Whether nothing of it is left when the program runs. */
   isTypeOnly: boolean;
+  /** Whether it is loaded when it is needed. */
+  isDynamic: boolean;
 }
 
 /** Whether a file is in one of the folders, at any depth. */
@@ -43,6 +45,7 @@ export const arrowsOf = (importer: string): Arrow[] =>
       imported: isOurs ? posix.join(dirname(importer), specifier) : specifier,
       isOurs,
       isTypeOnly: type !== undefined,
+      isDynamic: dynamic !== undefined,
     };
   });
 

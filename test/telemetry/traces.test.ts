@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../src/base/errors.ts';
-import { overloadTraces } from '../../src/telemetry/tracing/overload.ts';
+import { overloadTraces } from '../../src/telemetry/tracing/traces.ts';
 import { databaseTraces } from '../../src/telemetry/tracing/database.ts';
 import { end, SpanScope } from '../../src/telemetry/tracing/scope.ts';
 

@@ -1,6 +1,22 @@
-import { lstatSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { BackupError } from './errors.ts';
+
+/**
+ * Deletes the oldest backups of a series, so that `keep` are left, and returns their paths. Goes by the times in their names;
+ * leaves all other files alone, and always the new one.
+ */
+export const prune = (series: Series, newest: string, keep: number): string[] => {
+  const others = readdirSync(series.folder)
+    .filter((name) => name !== basename(newest) && isOfSeries(series, name))
+    .map((name) => join(series.folder, name))
+    .filter((path) => lstatSync(path).isFile())
+    .toSorted()
+    .toReversed();
+  const old = others.slice(keep - 1);
+  for (const path of old) rmSync(path);
+  return old;
+};
 
 /** The backups of a database in a folder, which this service has named. */
 export interface Series {

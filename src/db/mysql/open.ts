@@ -2,7 +2,7 @@ import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../../base/errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
-import type { Connection, DatabaseOptions, Workload, Schema } from '../connection.ts';
+import type { Connection, DatabaseOptions, Schema, Workload } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
@@ -10,22 +10,46 @@ import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
 import {
   connectionError,
   driverError,
-  isInterrupted,
+  faultOf,
   isForeignKeyError,
+  isInterrupted,
   isTableMissing,
   isTransient,
-  faultOf,
 } from './errors.ts';
 import { Hosts } from './hosts.ts';
 import { halfDoneOf, READ_PROGRESS } from './migration/journal.ts';
 import { whileMigrating } from './migration/lock.ts';
 import { assertMayMigrate } from './migration/privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
-import { askServer, type ServerEngine } from './server.ts';
 import { StatementBudget } from './session.ts';
 import { timeFromDb } from '../values.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
 import { transactionOn } from './transaction.ts';
+import { Deadline } from '../../base/deadline.ts';
+
+/** MariaDB, or MySQL and what speaks its protocol. */
+type ServerEngine = 'mysql' | 'mariadb';
+
+const ASK_TIMEOUT_MS = 10_000;
+/** Vitess' own statement, one row for each keyspace. */
+const KEYSPACES = 'SHOW VSCHEMA KEYSPACES';
+
+/**
+ * Asks the server for its engine, whatever the URL says: TypeORM treats the schemas of MariaDB and MySQL differently; and
+ * whether it is a Vitess with tables on several shards.
+ */
+const askServer = async (pool: SessionPool): Promise<{ engine: ServerEngine; isSharded: boolean }> => {
+  const deadline = new Deadline(ASK_TIMEOUT_MS);
+  const [row] = (await pool.read('SELECT VERSION() AS version', [], deadline)) as { version: string }[];
+  const { version = '' } = row ?? {};
+  const keyspaces = /vitess/i.test(version)
+    ? ((await pool.read(KEYSPACES, [], deadline)) as { Sharded: string }[])
+    : [];
+  return {
+    engine: /mariadb/i.test(version) ? 'mariadb' : 'mysql',
+    isSharded: keyspaces.some(({ Sharded }) => Sharded === 'true'),
+  };
+};
 
 /**
  * The maximum number of connections of each workload. A workload that waits, for a locked table for example, does not block

@@ -3,19 +3,37 @@ import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { IN_MEMORY, sqliteFile } from '../address.ts';
-import type { Connection, DatabaseOptions, Parameter, Schema } from '../connection.ts';
+import type { Connection, DatabaseOptions, DatabaseSize, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import { type Journal, unrecorded } from '../migration/steps.ts';
 import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
 import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';
-import { sizeOfFile } from './files/size.ts';
 import { makePrivate } from './files/permissions.ts';
 import { vacuum } from './files/vacuum.ts';
 import { SqliteHealth } from './health.ts';
 import { migrateOn, transactionOn, watched } from './transaction.ts';
-import { type Purpose, FairMutex } from './fair-mutex.ts';
+import { FairMutex, type Purpose } from './fair-mutex.ts';
+import { stat, statfs } from 'node:fs/promises';
+
+/** The bytes of a file; 0 for one that does not exist. */
+const bytesOf = async (path: string): Promise<number> => {
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  return stats?.size ?? 0;
+};
+
+/** The size of a database with its log, and of the file system that holds both. */
+const sizeOfFile = async (file: string): Promise<DatabaseSize> => {
+  const [{ size }, log, { bsize, blocks, bavail }] = await Promise.all([
+    stat(file),
+    bytesOf(`${file}-wal`),
+    statfs(file),
+  ]);
+  return { bytes: size + log, disk: { bytes: blocks * bsize, freeBytes: bavail * bsize } };
+};
 
 /** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;

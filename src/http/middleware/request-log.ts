@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { withoutKeys } from '../../auth/format.ts';
@@ -8,7 +8,16 @@ import { traceParentOf } from '../../telemetry/trace-context.ts';
 import { isHealthCheck } from '../routes.ts';
 import { requestIdOf } from '../message/request-id.ts';
 import { QueryLog } from '../message/query-log.ts';
-import { slowRequestLog } from './slow-request-log.ts';
+
+/** Logs the statements of a slow request when it has ended. `slowMs` of 0 logs none. */
+const slowRequestLog =
+  (log: Logger, slowMs: number) =>
+  ({ locals }: Response, entry: { requestId: string; traceId: string | undefined; ms: number }): void => {
+    if (slowMs === 0 || entry.ms < slowMs) return;
+    const { procedure, reason, queries } = locals;
+    const { requestId, traceId, ms } = entry;
+    log.warn({ requestId, traceId, procedure, reason, ms, ...queries?.describe() }, 'slow request');
+  };
 
 const LOGGED_PATH_LENGTH = 200;
 /** The message of the line of a request. */

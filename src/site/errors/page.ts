@@ -3,7 +3,22 @@ import { operations as all } from '../../../contract/index.ts';
 import { codeBlock, escapeHtml } from '../html.ts';
 import { htmlPage, rootFrom } from '../page.ts';
 import { htmlWithContact, keyHelp, type Publication } from '../publication.ts';
-import type { Explanation } from './explanations.ts';
+import { type Explanation, explanations } from './explanations.ts';
+import express, { type Router } from 'express';
+import type { Config } from '../../config/config.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
+import { assetOf, revalidated, servePage } from '../serve.ts';
+
+/** The meaning of every reason: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
+export const errorPages = (config: Config): Router => {
+  const explained = explanations(config.publicUrl);
+  const router = express.Router({ caseSensitive: true, strict: true });
+  servePage(router, '/errors', errorsPage(explained, config));
+  router.all('/errors.json', readOnly, revalidated('json', JSON.stringify({ errors: explained })));
+  router.all('/assets/errors.css', readOnly, revalidated('css', assetOf('errors.css')));
+  router.all('/assets/errors.js', readOnly, revalidated('js', assetOf('errors.js')));
+  return router;
+};
 
 const PATH = '/errors';
 const UNAUTHORIZED = 401;

@@ -1,11 +1,25 @@
 import { createRequire } from 'node:module';
-import express, { type Router } from 'express';
+import express, { Router } from 'express';
 import swaggerUi from 'swagger-ui-express';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { htmlPage, rootFrom } from '../page.ts';
 import { keyHelp, type Publication } from '../publication.ts';
 import { assetFiles, pagePolicy, revalidated } from '../serve.ts';
-import { operationIndex } from './operations.ts';
+import { type Access, type Operation, operations } from '../../../contract/index.ts';
+import { escapeHtml } from '../html.ts';
+
+/** The text of an access badge: `public`, `scope content:write`. The page uses the same words. */
+const badgeOf = (access: Access): string => (access === 'public' ? access : `scope ${access}`);
+
+const line = ({ id, router, access, route }: Operation): string => `<li class="opblock" data-operation="${id}">
+<a class="opblock-summary" href="#/${router}/${id}"><span class="op-path">${id}</span>
+<span class="op-text">${escapeHtml(route.summary)}</span>
+<span class="op-badge">${badgeOf(access)}</span></a></li>`;
+
+/**
+ * The operations in the order of the contract, as the page shows them until Swagger UI has come.
+ */
+const operationIndex = `<ol class="op-index">${operations.map(line).join('\n')}</ol>`;
 
 const require = createRequire(import.meta.url);
 

@@ -1,13 +1,46 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Observer } from '../hooks.ts';
 import { build, version } from '../../base/version.ts';
-import { overloadMetrics } from './overload.ts';
 import { callMetrics } from './calls.ts';
 import { type NameOf, PREFIX } from './catalogue.ts';
-import { Counters, register } from './cells.ts';
+import { Counters, Histograms, register } from './cells.ts';
 import { databaseMetrics } from './database.ts';
 import { gauge } from './gauges.ts';
 import { requestMetrics } from './requests.ts';
+import type { LimiterUsage, OverloadObserver } from '../../limits/overload/observer.ts';
+
+/** Stands for the limiters of calls that are refused before they are authenticated and read. */
+const EARLY = 'early';
+
+/** Counts work that begins, waits, or is refused because of overload. */
+const overloadMetrics = (registry: Registry): OverloadObserver => {
+  const shed = register(registry, new Counters('shed_total'));
+  const waits = register(registry, new Histograms('limiter_wait_seconds'));
+  const early = shed.at(EARLY);
+  const limiters = new Map<string, () => LimiterUsage>();
+  const read = (member: keyof LimiterUsage) => (set: (value: number, name: string) => void) => {
+    for (const [name, usage] of limiters) set(usage()[member], name);
+  };
+  gauge(registry, 'limiter_running', read('running'));
+  gauge(registry, 'limiter_capacity', read('capacity'));
+  gauge(registry, 'limiter_waiting', read('waiting'));
+
+  return {
+    limiter: (name, usage) => {
+      limiters.set(name, usage);
+      const [wait, refusals] = [waits.at(name), shed.at(name)];
+      return {
+        began: (waitedMs) => wait.observe(waitedMs / 1000),
+        refused: () => {
+          refusals.n += 1;
+        },
+      };
+    },
+    shed: () => {
+      early.n += 1;
+    },
+  };
+};
 
 /** Metrics of prom-client that use undocumented functions of Node.js; half of them are named as counters. */
 const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((kind) => [

@@ -9,7 +9,6 @@ import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Observer } from '../hooks.ts';
 import { release } from '../../base/version.ts';
-import { overloadTraces } from './overload.ts';
 import { callTraces } from './calls.ts';
 import { preciseNow } from './clock.ts';
 import { databaseTraces, type TracedDatabase } from './database.ts';
@@ -17,6 +16,18 @@ import { Exporter } from './exporter.ts';
 import { redisTraces } from './redis.ts';
 import { requestTraces } from './requests.ts';
 import { SpanScope } from './scope.ts';
+import type { OverloadObserver } from '../../limits/overload/observer.ts';
+
+/** Records the queue times of calls. */
+export const overloadTraces = (scope: SpanScope): OverloadObserver => ({
+  limiter: () => ({
+    began: (waitedMs) => {
+      if (waitedMs > 0) scope.current?.setAttribute('content_gateway.waited_ms', Math.round(waitedMs * 10) / 10);
+    },
+    refused: () => undefined,
+  }),
+  shed: () => undefined,
+});
 
 const NAME = 'content-gateway';
 /** The time limit for the last spans when the service stops, in milliseconds. */

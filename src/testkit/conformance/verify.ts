@@ -2,8 +2,8 @@ import { procedures, type Scope } from '../../../contract/index.ts';
 import { scopesOf, Unusable } from './caller.ts';
 import { type Check, WITHHELD } from './check.ts';
 import { operationOf } from './contract/operation.ts';
-import { additionsTo } from './checks/additions.ts';
-import { readChanges } from './checks/document.ts';
+import { additionChecks, additionsTo } from './checks/additions.ts';
+import { clientDocumentChecks, readChanges } from './checks/document.ts';
 import { type ClientDocument, documented } from './document/client-document.ts';
 import type { Change } from './document/compare.ts';
 import { type Finding, Mismatch, show, Skip } from './findings/finding.ts';
@@ -11,9 +11,39 @@ import { findBase } from './http/base.ts';
 import { Client } from './http/client.ts';
 import { demandUnusedSeed, recordsMade, recordsThere } from './leftovers.ts';
 import { WebhookReceiver } from './receiver.ts';
-import { planChecks } from './plan.ts';
 import { SeededRandom } from './seed.ts';
 import { VerifySession } from './session.ts';
+import { effectChecks } from './checks/effects.ts';
+import { repetitionChecks } from './checks/write/idempotency.ts';
+import { refusalChecks } from './checks/refusals.ts';
+import { replyChecks } from './checks/replies.ts';
+import { serviceChecks } from './checks/service.ts';
+import { streamChecks } from './checks/streams.ts';
+import { successChecks } from './checks/success.ts';
+
+/**
+ * The checks of a run about these subjects, or about all, in the order in which they have to be made: those at the end
+ * look at the replies to all before.
+ */
+export const planChecks = (session: VerifySession, only?: readonly string[]): Check[] => {
+  const isWanted = (subject: string): boolean => only?.includes(subject) ?? true;
+  const operations = session.operations.filter(({ id }) => isWanted(id));
+  const ofOperations = operations.flatMap((operation) => [
+    ...successChecks(operation, session),
+    ...effectChecks(operation, session),
+    ...repetitionChecks(operation, session),
+    ...refusalChecks(operation, session),
+  ]);
+  const all = [
+    ...serviceChecks(session),
+    ...ofOperations,
+    ...streamChecks(session),
+    ...replyChecks(session),
+    ...additionChecks(session),
+    ...clientDocumentChecks(session),
+  ];
+  return all.filter(({ subject }) => isWanted(subject));
+};
 
 const TIMEOUT_MS = 10_000;
 

@@ -1,11 +1,22 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Workspaces } from './workspaces.ts';
 import type { Context } from '../../app/context.ts';
 import { AppError } from '../../base/errors.ts';
-import type { ErrorDocs } from '../../http/message/failures.ts';
+import { type ErrorDocs, errorDocs } from '../../http/message/failures.ts';
 import { assertMethod } from '../../http/middleware/preconditions.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
-import { delay, faultPlanOf, failBefore, failLater, faultOf, forms } from './fault-injection.ts';
+import { delay, failBefore, failLater, faultOf, faultPlanOf, forms } from './fault-injection.ts';
+import { createApp, transports } from '../../app/app.ts';
+import { BodyReader } from '../../http/message/body.ts';
+
+/** The service as an Express app whose calls are answered in the spaces of a sandbox. */
+export const createSandboxApp = (c: Context, workspaces: Workspaces): Express => {
+  const bodies = new BodyReader();
+  return createApp(
+    c,
+    sandbox(workspaces, (workspace) => transports(bodies, workspace), errorDocs(c.config)),
+  );
+};
 
 const SPACE = 'X-Sandbox-Space';
 const SPACE_NAME = /^[\w.:-]{1,64}$/;

@@ -7,9 +7,62 @@ import type { ImagePostColumns } from '../../image/entity.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import { normalise } from '../../search/text.ts';
 import type { UserRow } from '../../user/entity.ts';
-import { compose, type Language, languages } from './language.ts';
 import { distinct, Random, zipf } from './random.ts';
-import { tagNames } from './tags.ts';
+import { slugOf } from '../../content/tag/slug.ts';
+import { chinese } from './chinese.ts';
+import { english } from './english.ts';
+import { japanese } from './japanese.ts';
+import { korean } from './korean.ts';
+
+/**
+ * A language: lists of phrases. A phrase may name other lists in braces, to be replaced by one of their phrases. Every language
+ * has these lists, and others that only its own phrases name.
+ */
+export type Language = Record<Phrase, readonly string[]> & Record<string, readonly string[]>;
+
+type Phrase =
+  | 'gameTitle'
+  | 'imageTitle'
+  | 'description'
+  | 'originalAuthor'
+  | 'nickname'
+  | 'bio'
+  | 'location'
+  | 'download'
+  /** Tags that a site has from its beginning, the most usual first. */
+  | 'tag'
+  /** Thousands of more special tags. */
+  | 'rareTag';
+
+/** Each language, as often as its share of what is published. */
+export const languages: readonly Language[] = [japanese, japanese, chinese, chinese, english, korean];
+
+const SLOT = /\{(\w+)\}/g;
+
+/** Makes up a text: one of the phrases of a list, with those that it names. */
+export const compose = (language: Language, list: string, random: Random): string => {
+  const phrases = language[list];
+  if (!phrases) throw new TypeError(`no list "${list}"`);
+  return random.pick(phrases).replaceAll(SLOT, (_, named: string) => compose(language, named, random));
+};
+
+const TAGS = 5000;
+
+/** The names of all seeded tags, the most frequent first. Every seed has the same: sites have one set of tags, too. */
+export const tagNames = (): string[] => {
+  const names = new Map<string, string>();
+  const add = (name: string): void => {
+    const slug = slugOf(name);
+    if (!names.has(slug)) names.set(slug, name);
+  };
+  const usual = Math.max(...languages.map(({ tag }) => tag.length));
+  for (let rank = 0; rank < usual; rank += 1) {
+    for (const { tag } of languages) add(tag[rank] ?? tag[0] ?? '');
+  }
+  const random = new Random('tags');
+  while (names.size < TAGS) add(compose(random.pick(languages), 'rareTag', random));
+  return [...names.values()];
+};
 
 /** The options that determine every row of a seed. */
 export interface SeedOptions {

@@ -15,8 +15,7 @@ import {
 } from '../../../src/event/webhook/sender/guard.ts';
 import { nameLookUp } from '../../../src/event/webhook/sender/names.ts';
 import { MAX_ATTEMPTS, nextAttempt } from '../../../src/event/webhook/sender/schedule.ts';
-import { isTaken, send } from '../../../src/event/webhook/sender/send.ts';
-import { signedHeaders } from '../../../src/event/webhook/sender/signature.ts';
+import { isTaken, send, signedHeaders } from '../../../src/event/webhook/sender/send.ts';
 import { newSecret } from '../../../src/event/webhook/secrets.ts';
 import { NXDOMAIN, SERVFAIL, startNameServer } from '../../harness/servers/name-server.ts';
 

@@ -14,7 +14,7 @@ import {
   type SentOf,
 } from '../../../contract/index.ts';
 import { createApp } from '../../../src/app/app.ts';
-import { createSandboxApp } from '../../../src/testkit/sandbox/app.ts';
+import { createSandboxApp } from '../../../src/testkit/sandbox/middleware.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { closeContext, type Context, openContext } from '../../../src/app/context.ts';
 import { workspaceOn, type Workspaces } from '../../../src/testkit/sandbox/workspaces.ts';

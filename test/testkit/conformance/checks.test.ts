@@ -15,12 +15,11 @@ import { differences, sentenceOf, show } from '../../../src/testkit/conformance/
 import { junitOf } from '../../../src/testkit/conformance/report/junit.ts';
 import { type Operation, operationOf } from '../../../src/testkit/conformance/contract/operation.ts';
 import { placesOf, withValue } from '../../../src/testkit/conformance/contract/places.ts';
-import { planChecks } from '../../../src/testkit/conformance/plan.ts';
+import { type CheckResult, planChecks } from '../../../src/testkit/conformance/verify.ts';
 import { failureLines, rowsOf, skipLines, summaryOf } from '../../../src/testkit/conformance/report/text.ts';
 import { VerifySession } from '../../../src/testkit/conformance/session.ts';
 import { SeededRandom } from '../../../src/testkit/conformance/seed.ts';
 import { strict } from '../../../src/testkit/conformance/contract/strict.ts';
-import type { CheckResult } from '../../../src/testkit/conformance/verify.ts';
 import { runCommand } from '../../harness/app/command.ts';
 
 // What the conformance kit derives from the contract, and how it reports; test/testkit/conformance/http.test.ts lets it run.

@@ -5,7 +5,7 @@
  */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { RateLimitNotice } from '../../../src/admin/commands/testing/rate-limit-notice.ts';
-import { paceOf } from '../../../src/testkit/conformance/http/pace.ts';
+import { paceOf } from '../../../src/testkit/conformance/http/client.ts';
 
 const POLICIES = '"keys";q=30;w=60, "anonymous";q=600;w=60, "work";q=30000;w=60;qu="milliseconds"';
 

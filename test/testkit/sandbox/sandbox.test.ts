@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { createSandboxApp } from '../../../src/testkit/sandbox/app.ts';
+import { createSandboxApp } from '../../../src/testkit/sandbox/middleware.ts';
 import { timeRangeDays } from '../../../contract/index.ts';
 import { readConfig, sandboxOf } from '../../../src/config/config.ts';
 import { closeContext, openContext } from '../../../src/app/context.ts';

@@ -6,16 +6,18 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { contract } from '../../../contract/index.ts';
 import type { StoredExtraInfo } from '../../../src/game/entity.ts';
-import { compose, type Language, languages } from '../../../src/testkit/seed/language.ts';
-import { distinct, Random, zipf } from '../../../src/testkit/seed/random.ts';
 import {
+  compose,
   creations,
+  type Language,
+  languages,
   seedGames,
   seedImagePosts,
   type SeedOptions,
   seedUsers,
+  tagNames,
 } from '../../../src/testkit/seed/records.ts';
-import { tagNames } from '../../../src/testkit/seed/tags.ts';
+import { distinct, Random, zipf } from '../../../src/testkit/seed/random.ts';
 import { slugOf } from '../../../src/content/tag/slug.ts';
 
 const OPTIONS: SeedOptions = { users: 300, games: 2000, images: 500, randomSeed: 1, until: new Date('2026-04-01') };

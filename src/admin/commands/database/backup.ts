@@ -68,13 +68,13 @@ const recordIn = async (config: Config, result: Result): Promise<void> => {
 };
 
 const pruneIn = async (series: Series, file: string, keep: number): Promise<void> => {
-  const { prune } = await import('../../backup/retention.ts');
+  const { prune } = await import('../../backup/target.ts');
   for (const old of prune(series, file, keep)) note(`Deleted ${old}`);
 };
 
 /** Has the shell run what comes after a backup. @throws BackupError when that fails */
 const follow = async (command: string, { file }: Result): Promise<void> => {
-  const { runHook } = await import('../../backup/hook.ts');
+  const { runHook } = await import('../../backup/backup.ts');
   await runHook(command, file, (text) => process.stderr.write(text));
 };
 

@@ -15,10 +15,8 @@ import {
   parseDocument,
 } from '../../../testkit/conformance/document/client-document.ts';
 import { Unreachable } from '../../../testkit/conformance/http/base.ts';
-import { changeLines } from '../../../testkit/conformance/report/changes.ts';
-import { jsonOf } from '../../../testkit/conformance/report/json.ts';
-import { junitOf } from '../../../testkit/conformance/report/junit.ts';
 import {
+  changeLines,
   countOf,
   failureLines,
   HEADINGS,
@@ -26,6 +24,8 @@ import {
   skipLines,
   summaryOf,
 } from '../../../testkit/conformance/report/text.ts';
+import { jsonOf } from '../../../testkit/conformance/report/json.ts';
+import { junitOf } from '../../../testkit/conformance/report/junit.ts';
 import { anySeed, SeededRandom, SEEDS } from '../../../testkit/conformance/seed.ts';
 import { type VerifyRun, verify } from '../../../testkit/conformance/verify.ts';
 import { keyOption, listOf, wholeNumberUpTo } from '../shared/arguments.ts';

@@ -12,8 +12,7 @@ import { type DeliveryRow, eventOf, type WebhookRow } from '../entity.ts';
 import type { WebhookSecrets } from '../secrets.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
-import { type Answer, isTaken, send } from './send.ts';
-import { signedHeaders } from './signature.ts';
+import { type Answer, isTaken, send, signedHeaders } from './send.ts';
 import {
   type DueWebhook,
   type LeasedWebhook,

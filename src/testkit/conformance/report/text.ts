@@ -1,7 +1,22 @@
-import { type Finding, sentenceOf } from '../findings/finding.ts';
-import { type FindingGroup, groupsOf, type FindingPlace } from '../findings/groups.ts';
+import { differenceOf, type Finding, sentenceOf } from '../findings/finding.ts';
+import { type FindingGroup, type FindingPlace, groupsOf } from '../findings/groups.ts';
 import { curlOf } from '../http/curl.ts';
 import type { CheckResult } from '../verify.ts';
+import type { Change } from '../document/compare.ts';
+
+/** Two lines for each change that breaks no client: what is other, and where. */
+export const changeLines = (changes: readonly Change[]): string[] => {
+  const additive = changes.filter(({ breaks }) => !breaks);
+  const places = additive.map(({ operation, where, expected, came }) => ({
+    subject: operation,
+    name: where,
+    findings: [{ expected, came, at: where }],
+  }));
+  return groupsOf(places).flatMap((group) => [
+    `NOTE ${differenceOf(group.finding)}`,
+    `  in ${shownBy(group.places, 'place')}`,
+  ]);
+};
 
 type OutcomeText = CheckResult['outcome'];
 
