@@ -4,6 +4,7 @@ import { systemActor } from '../auth/audit/log.ts';
 import { moveLeftBehind } from '../content/write/tag-merge.ts';
 import { SETTLE_MS } from '../content/write/tag-names.ts';
 import { findOutdatedSlugs, renewSlugs } from '../content/write/tag-slugs.ts';
+import { BackgroundJob } from '../base/background-job.ts';
 import type { WritePause } from '../db/batching/write-buffer.ts';
 import type { Database } from '../db/database.ts';
 import { gameKind } from '../game/kind.ts';
@@ -26,43 +27,33 @@ export class Renewal {
   readonly #db: Database;
   readonly #secrets: WebhookSecrets;
   readonly #log: Logger | undefined;
-  readonly #pause: WritePause | undefined;
-  readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #job: BackgroundJob;
 
   constructor(db: Database, secrets: WebhookSecrets, log?: Logger, pause?: WritePause) {
     this.#db = db;
     this.#secrets = secrets;
     this.#log = log;
-    this.#pause = pause;
+    this.#job = new BackgroundJob({
+      turn: async (signal) => ((await pause?.isOn()) ? RETRY_MS : this.#renew(signal)),
+      retryMs: RETRY_MS,
+      log,
+      failure: 'what is stored could not be renewed yet',
+    });
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#job.start();
   }
 
   /** Stops after the current transaction. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+  close(): Promise<void> {
+    return this.#job.close();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      try {
-        if (!(await this.#pause?.isOn())) {
-          if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
-          const encrypted = await renewSecrets(this.#db.background, this.#secrets, signal);
-          if (encrypted > 0) this.#log?.info({ webhooks: encrypted }, 'encrypted the secrets of webhooks');
-          return;
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#log?.warn({ err: error }, 'what is stored could not be renewed yet');
-      }
-      await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+  async #renew(signal: AbortSignal): Promise<undefined> {
+    if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
+    const encrypted = await renewSecrets(this.#db.background, this.#secrets, signal);
+    if (encrypted > 0) this.#log?.info({ webhooks: encrypted }, 'encrypted the secrets of webhooks');
   }
 
   /** Does what is due. Returns whether anything was; throws when it is closed. */
@@ -72,7 +63,7 @@ export class Renewal {
     if (!due) return false;
     const tags = await findOutdatedSlugs(db);
     for (const tag of tags) {
-      this.#stop.signal.throwIfAborted();
+      this.#job.signal.throwIfAborted();
       await renewSlugs(db, kinds, [tag], systemActor());
     }
     await moveLeftBehind(db, kinds);
@@ -81,10 +72,10 @@ export class Renewal {
       await settle();
       await moveLeftBehind(db, kinds);
     }
-    for (const kind of searchKinds) await renormalise(db.background, kind, searchKinds, this.#stop.signal);
+    for (const kind of searchKinds) await renormalise(db.background, kind, searchKinds, this.#job.signal);
     await db.transaction((tx) => tx.execute('DELETE FROM counters WHERE name = ?', [DUE]));
     return true;
   }
 
-  readonly #settle = (): Promise<unknown> => sleep(SETTLE_MS, undefined, { signal: this.#stop.signal, ref: false });
+  readonly #settle = (): Promise<unknown> => sleep(SETTLE_MS, undefined, { signal: this.#job.signal, ref: false });
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { BackgroundJob } from '../base/background-job.ts';
 import type { WritePause } from '../db/batching/write-buffer.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,58 +18,44 @@ export interface Expiring {
 
 /** Removes expired rows in the background, in small batches. Any number of processes may run one. */
 export class Sweeper {
-  readonly #expiring: readonly Expiring[];
   readonly #log: Logger;
   readonly #intervalMs: number;
-  readonly #pause: WritePause | undefined;
-  readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #job: BackgroundJob;
 
   constructor(
     expiring: readonly Expiring[],
     log: Logger,
     { intervalMs = INTERVAL_MS, pause }: { intervalMs?: number; pause?: WritePause } = {},
   ) {
-    this.#expiring = expiring;
     this.#log = log;
     this.#intervalMs = intervalMs;
-    this.#pause = pause;
+    this.#job = new BackgroundJob({
+      turn: async (signal) => {
+        if (!(await pause?.isOn())) for (const one of expiring) await this.#sweep(one, signal);
+        return intervalMs * (0.5 + Math.random());
+      },
+      retryMs: intervalMs,
+      log,
+      failure: 'expired rows could not be removed yet',
+    });
   }
 
   /** Sweeps until it is closed. */
   start(): void {
-    this.#running ??= this.#run();
+    // Processes that start together do not sweep together.
+    this.#job.start(this.#intervalMs * Math.random());
   }
 
   /** Stops as soon as the removal under way has ended. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+  close(): Promise<void> {
+    return this.#job.close();
   }
 
-  async #run(): Promise<void> {
-    // Processes that start together do not sweep together.
-    await this.#sleep(this.#intervalMs * Math.random());
-    while (!this.#stop.signal.aborted) {
-      if (!(await this.#pause?.isOn())) await this.#sweepAll();
-      await this.#sleep(this.#intervalMs * (0.5 + Math.random()));
-    }
-  }
-
-  async #sweepAll(): Promise<void> {
-    for (const one of this.#expiring) await this.#sweep(one);
-  }
-
-  async #sweep({ name, sweep }: Expiring): Promise<void> {
+  async #sweep({ name, sweep }: Expiring, signal: AbortSignal): Promise<void> {
     try {
-      while (!this.#stop.signal.aborted && (await sweep())) await this.#sleep(PAUSE_MS);
+      while (!signal.aborted && (await sweep())) await this.#job.pause(PAUSE_MS);
     } catch (error) {
       this.#log.warn({ err: error }, `expired ${name} could not be removed yet`);
     }
-  }
-
-  /** Resolves after a time, or when the sweeper is closed. */
-  async #sleep(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
   }
 }

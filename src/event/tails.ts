@@ -4,6 +4,7 @@ import type { Reader } from '../db/connection.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { NIL_ID } from '../db/values.ts';
+import { BackgroundJob } from '../base/background-job.ts';
 import { AppError } from '../base/errors.ts';
 import { cursorAfter, decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
 import {
@@ -17,7 +18,6 @@ import {
 } from './reads.ts';
 import { type EventContext, readRecords, type StoredEvent, storedEventOf } from './service.ts';
 import { type EventView, eventView } from './view.ts';
-import { InterruptibleSleep } from './outbox/interruptible-sleep.ts';
 
 /** How often the feed is asked for events that other processes moved, while there are tails. */
 const POLL_MS = 100;
@@ -84,14 +84,18 @@ export class EventTails {
   readonly #tails = new Set<Tail>();
   /** Where the events begin that live tails do not have yet; undefined while it is not known. */
   #cursor: EventCursor | undefined;
-  #running: Promise<void> | undefined;
+  readonly #job: BackgroundJob;
   #beginning: Promise<EventCursor> | undefined;
-  readonly #sleep = new InterruptibleSleep();
-  #isPoked = false;
-  #isClosed = false;
 
   constructor(context: TailsContext) {
     this.#c = context;
+    this.#job = new BackgroundJob({
+      turn: () => this.#turn(),
+      retryMs: RETRY_MS,
+      log: context.log,
+      failure: 'events could not be read for tails yet',
+      level: 'debug',
+    });
   }
 
   /** The number of tails. */
@@ -100,10 +104,7 @@ export class EventTails {
   }
 
   /** Looks for new events now. */
-  readonly poke = (): void => {
-    this.#isPoked = true;
-    this.#sleep.wake();
-  };
+  readonly poke = (): void => this.#job.wake();
 
   /**
    * Begins a tail: `sink` gets the events until the returned function is called.
@@ -137,10 +138,8 @@ export class EventTails {
 
   /** Ends all tails, without a word to them. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     for (const tail of this.#tails) this.#end(tail);
-    this.#sleep.wake();
-    await this.#running;
+    await this.#job.close();
   }
 
   #end(tail: Tail): void {
@@ -205,7 +204,7 @@ export class EventTails {
   /** Has the feed be read for live tails, from its end on. */
   async #begin(): Promise<void> {
     await this.#place();
-    this.#running ??= this.#run();
+    this.#job.start();
   }
 
   /** Resolves when it is known where live tails are. */
@@ -227,26 +226,23 @@ export class EventTails {
     return tail.isLive;
   }
 
-  async #run(): Promise<void> {
-    // Not before it is known to run.
-    await Promise.resolve();
-    while (this.#tails.size > 0 && !this.#isClosed) {
-      let pauseMs = RETRY_MS;
-      try {
-        pauseMs = (await this.#turn()) ? 0 : POLL_MS;
-      } catch (error) {
-        if (error instanceof AppError && error.reason === 'EVENTS_GONE') this.#fail(error);
-        else this.#c.log.debug({ err: error }, 'events could not be read for tails yet');
-      }
-      await this.#pause(pauseMs);
+  /** Hands events to live tails. Returns how long to wait; undefined where there are no tails. */
+  async #turn(): Promise<number | undefined> {
+    if (this.#tails.size === 0) {
+      this.#cursor = undefined;
+      return undefined;
     }
-    this.#cursor = undefined;
-    this.#running = undefined;
+    try {
+      return (await this.#handAll()) ? 0 : POLL_MS;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.reason !== 'EVENTS_GONE') throw error;
+      this.#fail(error);
+      return RETRY_MS;
+    }
   }
 
   /** Reads events once for all live tails. Returns whether there are more. */
-  async #turn(): Promise<boolean> {
-    this.#isPoked = false;
+  async #handAll(): Promise<boolean> {
     const { db } = this.#c;
     await this.#place();
     const query = { after: this.#cursor, types: undefined, recordId: undefined, limit: EVENTS_AT_ONCE };
@@ -273,12 +269,6 @@ export class EventTails {
       tail.sink.fail(error);
     }
     this.#cursor = undefined;
-  }
-
-  /** Resolves after a time, or when there may be new events. */
-  async #pause(ms: number): Promise<void> {
-    if (ms === 0 || this.#isPoked || this.#isClosed) return;
-    await this.#sleep.for(ms);
   }
 }
 

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { BackgroundJob } from '../../src/base/background-job.ts';
 import { idFromBytes, newId, storedIdToBytes } from '../../src/db/values.ts';
 import { readFeed } from '../../src/event/outbox/feed.ts';
-import { InterruptibleSleep } from '../../src/event/outbox/interruptible-sleep.ts';
 import { recordEvents } from '../../src/event/outbox/record.ts';
 import { EventRelay } from '../../src/event/outbox/relay.ts';
 import type { Output } from '../harness/app/app.ts';
@@ -80,7 +80,7 @@ describe('the relay', () => {
     aRelay();
     const user = await app.aUser();
     await untilMoved(1);
-    const pauses = jest.spyOn(InterruptibleSleep.prototype, 'for');
+    const pauses = jest.spyOn(BackgroundJob.prototype, 'pause');
     try {
       for (let n = 0; n < 10; n += 1) {
         const before = await lastPosition();
@@ -98,7 +98,7 @@ describe('the relay', () => {
   test('takes the lease of one that ended without a word, after half a second of pauses', async () => {
     const dead = storedIdToBytes(newId(new Date()));
     await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [dead]));
-    const pauses = jest.spyOn(InterruptibleSleep.prototype, 'for');
+    const pauses = jest.spyOn(BackgroundJob.prototype, 'pause');
     try {
       let slept: number[] | undefined;
       aRelay(() => (slept ??= pauses.mock.calls.map(([ms]) => ms)));
@@ -143,7 +143,7 @@ describe('the relay', () => {
   });
 
   test('yields to one that took its lease, for a while', async () => {
-    const pauses = jest.spyOn(InterruptibleSleep.prototype, 'for');
+    const pauses = jest.spyOn(BackgroundJob.prototype, 'pause');
     try {
       const slept: number[] = [];
       aRelay(() => slept.push(pauses.mock.calls.length));

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { LessThan, MoreThan } from 'typeorm';
+import { BackgroundJob } from '../../base/background-job.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
@@ -40,50 +41,52 @@ export class InstanceRegistry {
   readonly #db: Pick<WorkloadPool, 'transaction'>;
   readonly #options: RegistryOptions;
   readonly #id: string;
-  #timer: NodeJS.Timeout | undefined;
-  #storing: Promise<void> = Promise.resolve();
+  readonly #job: BackgroundJob;
+  #isStarted = false;
 
   constructor(db: Pick<WorkloadPool, 'transaction'>, options: RegistryOptions) {
     this.#db = db;
     this.#options = options;
     this.#id = newId(options.now());
+    // The service runs as well without the row.
+    this.#job = new BackgroundJob({
+      turn: () => this.#store(),
+      retryMs: INTERVAL_MS,
+      log: options.log,
+      failure: 'the row of this instance could not be stored',
+      level: 'debug',
+    });
   }
 
   /** Stores the row now, and again and again until it is closed. */
   start(): void {
-    if (this.#timer || this.#options.pause.isPermanent) return;
-    const store = (): void => void (this.#storing = this.#store());
-    store();
-    this.#timer = setInterval(store, INTERVAL_MS).unref();
+    if (this.#options.pause.isPermanent) return;
+    this.#isStarted = true;
+    this.#job.start();
   }
 
   /** Removes the row, as far as the deadline allows. Never rejects. */
   async close(deadline: Deadline): Promise<void> {
-    if (!this.#timer) return;
-    clearInterval(this.#timer);
+    if (!this.#isStarted) return;
     await deadline.race(this.#remove(deadline)).catch(() => undefined);
   }
 
   async #remove(deadline: Deadline): Promise<void> {
-    await this.#storing;
+    await this.#job.close();
     if (await this.#options.pause.isOn()) return;
     const remove = this.#db.transaction((tx) => instancesIn(tx).delete({ id: this.#id }), deadline);
     await remove.catch(() => undefined);
   }
 
-  /** Never rejects: the service runs as well without the row. */
-  async #store(): Promise<void> {
-    const { workers, now, log, pause } = this.#options;
-    if (await pause.isOn()) return;
+  async #store(): Promise<number> {
+    const { workers, now, pause } = this.#options;
+    if (await pause.isOn()) return INTERVAL_MS;
     const row = { id: this.#id, host: hostname().slice(0, HOST_LENGTH), version: release, workers, seenAt: now() };
-    try {
-      await this.#db.transaction(async (tx) => {
-        await instancesIn(tx).delete({ id: this.#id });
-        await instancesIn(tx).insert(row);
-      });
-    } catch (error) {
-      log.debug({ err: error }, 'the row of this instance could not be stored');
-    }
+    await this.#db.transaction(async (tx) => {
+      await instancesIn(tx).delete({ id: this.#id });
+      await instancesIn(tx).insert(row);
+    });
+    return INTERVAL_MS;
   }
 }
 

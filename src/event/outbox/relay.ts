@@ -5,6 +5,7 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { idFromBytes, newId, NIL_ID } from '../../db/values.ts';
+import { BackgroundJob } from '../../base/background-job.ts';
 import {
   type EventRow,
   feedIn,
@@ -15,7 +16,6 @@ import {
   type PendingReactionsRow,
 } from './entity.ts';
 import { lockFeed, readFeed } from './feed.ts';
-import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { type RecordedEvent, slugId } from './record.ts';
 
 /** The pause after events were moved, in which the next ones gather: each move is a transaction. */
@@ -85,9 +85,7 @@ export class EventRelay {
   readonly #db: Database;
   readonly #options: RelayOptions;
   readonly #id: string;
-  #running: Promise<void> | undefined;
-  #isStopped = false;
-  readonly #sleep = new InterruptibleSleep();
+  readonly #job: BackgroundJob;
   /** Whether this process has recorded events since the last turn. */
   #isNotified = false;
   /** Whether it waits for events. */
@@ -103,13 +101,19 @@ export class EventRelay {
     this.#db = db;
     this.#options = options;
     this.#id = newId(options.now());
+    this.#job = new BackgroundJob({
+      turn: () => this.#turn(),
+      retryMs: RETRY_MS,
+      log: options.log,
+      failure: 'events could not be moved into the feed yet',
+    });
   }
 
   /** Moves events until it is closed, unless there are none. */
   start(): void {
     if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
     this.#db.events.onRecorded = () => this.#notify();
-    if (!this.#options.isAlone) this.#running ??= this.#run();
+    if (!this.#options.isAlone) this.#job.start();
   }
 
   /** Moves all events that wait, reactions included, with or without the lease. Returns how many. */
@@ -124,37 +128,25 @@ export class EventRelay {
 
   /** Stops when the move under way has ended, and leaves the lease to others. Never rejects. */
   async close(): Promise<void> {
-    this.#isStopped = true;
     this.#db.events.onRecorded = undefined;
-    this.#sleep.wake();
-    await this.#running;
+    await this.#job.close();
+    await this.#leave().catch(() => undefined);
   }
 
   #notify(): void {
     this.#isNotified = true;
-    this.#running ??= this.#run();
-    if (this.#isPolling) this.#sleep.wake();
+    this.#job.start();
+    if (this.#isPolling) this.#job.wake();
   }
 
-  async #run(): Promise<void> {
-    let isFailing = false;
-    while (!this.#isStopped) {
-      let pauseMs = RETRY_MS;
-      try {
-        pauseMs = await this.#turn();
-        isFailing = false;
-      } catch (error) {
-        // A fault that lasts is told of once.
-        if (!isFailing) this.#options.log.warn({ err: error }, 'events could not be moved into the feed yet');
-        isFailing = true;
-      }
-      await this.#rest(pauseMs);
-    }
-    await this.#leave().catch(() => undefined);
+  /** Moves events, and returns how long to wait; not at all where this process has recorded events while it looked for some. */
+  async #turn(): Promise<number> {
+    const pauseMs = await this.#moveSome();
+    return this.#isPolling && this.#isNotified ? 0 : pauseMs;
   }
 
   /** Moves events, if it is this relay's part. Returns how long to wait. */
-  async #turn(): Promise<number> {
+  async #moveSome(): Promise<number> {
     this.#isPolling = false;
     if (await this.#options.pause.isOn()) return WATCH_MS;
     this.#isNotified = false;
@@ -229,12 +221,6 @@ export class EventRelay {
   async #leave(): Promise<void> {
     if (!this.#isHolder || (await this.#options.pause.isOn())) return;
     await this.#db.background.transaction((tx) => feedIn(tx).update({ holder: this.#id }, { holder: NIL_ID }));
-  }
-
-  /** Resolves after a time, or earlier: when it is closed and, while it polls, when this process has recorded events. */
-  async #rest(ms: number): Promise<void> {
-    if (this.#isStopped || (this.#isPolling && this.#isNotified)) return;
-    await this.#sleep.for(ms);
   }
 }
 

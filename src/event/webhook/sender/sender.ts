@@ -4,10 +4,10 @@ import type { Logger } from 'pino';
 import type { WritePause } from '../../../db/batching/write-buffer.ts';
 import type { Database } from '../../../db/database.ts';
 import { newId } from '../../../db/values.ts';
+import { BackgroundJob } from '../../../base/background-job.ts';
 import { storedEvent } from '../../service.ts';
 import { eventView } from '../../view.ts';
 import { readFeed } from '../../outbox/feed.ts';
-import { InterruptibleSleep } from '../../outbox/interruptible-sleep.ts';
 import { type DeliveryRow, eventOf, type WebhookRow } from '../entity.ts';
 import type { WebhookSecrets } from '../secrets.ts';
 import type { WebhookPolicy } from './guard.ts';
@@ -88,52 +88,41 @@ export class WebhookSender {
   readonly #unreadable = new Set<string>();
   /** Whether something waits for a place. */
   #isCrowded = false;
-  #running: Promise<void> | undefined;
+  readonly #job: BackgroundJob;
   #isStarted = false;
-  #isStopped = false;
-  readonly #sleep = new InterruptibleSleep();
 
   constructor(db: Database, options: SenderOptions) {
     this.#db = db;
     this.#options = options;
     this.#holder = newId(options.now());
+    this.#job = new BackgroundJob({
+      turn: async () => {
+        if (!(await options.pause.isOn())) await this.#turn();
+        return POLL_MS;
+      },
+      retryMs: RETRY_MS,
+      log: options.log,
+      failure: 'webhooks could not be looked for yet',
+    });
   }
 
   /** Delivers until it is closed, unless there are no events. */
   start(): void {
     if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
     this.#isStarted = true;
-    if (!this.#options.isAlone) this.#running ??= this.#run();
+    if (!this.#options.isAlone) this.#job.start();
   }
 
   /** Looks for events now, if it was started. */
   readonly poke = (): void => {
-    if (this.#isStarted) this.#running ??= this.#run();
-    this.#sleep.wake();
+    if (this.#isStarted) this.#job.start();
+    this.#job.wake();
   };
 
   /** Stops when the attempts under way have ended. Never rejects. */
   async close(): Promise<void> {
-    this.#isStopped = true;
-    this.#sleep.wake();
-    await this.#running;
+    await this.#job.close();
     await Promise.all(Array.from(this.#serving.values(), ({ ending }) => ending));
-  }
-
-  async #run(): Promise<void> {
-    let isFailing = false;
-    while (!this.#isStopped) {
-      let pauseMs = POLL_MS;
-      try {
-        if (!(await this.#options.pause.isOn())) await this.#turn();
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing) this.#options.log.warn({ err: error }, 'webhooks could not be looked for yet');
-        isFailing = true;
-        pauseMs = RETRY_MS;
-      }
-      if (!this.#isStopped) await this.#sleep.for(pauseMs);
-    }
   }
 
   async #turn(): Promise<void> {
@@ -145,7 +134,7 @@ export class WebhookSender {
     // Twice as many as there are places: the owners of all places may be among the first.
     const due = await readDue(background, now, last, 2 * MOST_AT_ONCE);
     for (const { id, ownerId, place } of this.#inTurn(due)) {
-      if (this.#isStopped) return;
+      if (this.#job.signal.aborted) return;
       if (!this.#hasPlace(ownerId, due)) {
         this.#isCrowded = true;
         continue;
@@ -154,7 +143,7 @@ export class WebhookSender {
       if (!webhook) continue;
       const ending = this.#serve(webhook).finally(() => {
         this.#serving.delete(place);
-        if (this.#isCrowded) this.#sleep.wake();
+        if (this.#isCrowded) this.#job.wake();
       });
       this.#serving.set(place, { ownerId, ending });
     }
@@ -203,7 +192,7 @@ export class WebhookSender {
       await releaseLease(background, webhook, now());
     } catch (error) {
       // While the service stops, the database may be closed before an endpoint has answered: the lease ends by itself.
-      if (!this.#isStopped) log.warn({ err: error, webhookId: id }, 'a webhook could not be served yet');
+      if (!this.#job.signal.aborted) log.warn({ err: error, webhookId: id }, 'a webhook could not be served yet');
     }
   }
 
@@ -215,7 +204,7 @@ export class WebhookSender {
     const inFlight = new InFlight();
     const store = (): Promise<void> => inFlight.store((tried) => storeAnswers(background, held, tried, now()));
     for (let turns = 0; turns < TURNS_AT_ONCE; turns += 1) {
-      if (this.#isStopped || inFlight.failuresInRow >= STARTED_A_TURN) break;
+      if (this.#job.signal.aborted || inFlight.failuresInRow >= STARTED_A_TURN) break;
       const webhook = await pullEvents(background, held, this.#leaseEnd(), now());
       const secrets = webhook ? this.#secretsOf(webhook) : [];
       if (!webhook || secrets.length === 0) break;

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+
+interface BackgroundJobOptions {
+  /**
+   * Does a part of the work. Resolves to the pause until the next turn, in milliseconds, or to undefined where nothing is left
+   * until the job is started again.
+   */
+  turn: (signal: AbortSignal) => Promise<number | undefined>;
+  /** The pause after a turn that failed, in milliseconds. */
+  retryMs: number;
+  log: Logger | undefined;
+  /** What the log says of a failure; of one that lasts, once. */
+  failure: string;
+  level?: 'warn' | 'debug';
+}
+
+/** Work in the background: turn after turn, with pauses that can be ended early and do not keep the process alive. */
+export class BackgroundJob {
+  readonly #options: BackgroundJobOptions;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  /** Whether it was started since the last turn began. */
+  #isWanted = false;
+  /** Whether it was woken since the last turn began. */
+  #isWoken = false;
+  #endPause: (() => void) | undefined;
+
+  constructor(options: BackgroundJobOptions) {
+    this.#options = options;
+  }
+
+  /** Is aborted when the job is closed. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Runs until it is closed or nothing is left; the first turn comes after `pauseMs`. */
+  start(pauseMs = 0): void {
+    this.#isWanted = true;
+    this.#running ??= this.#run(pauseMs);
+  }
+
+  /** Ends the pause under way, or leaves out the next one. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#endPause?.();
+  }
+
+  /** Stops when the turn under way has ended. Never rejects. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#endPause?.();
+    await this.#running;
+  }
+
+  /** Resolves after a time in milliseconds, or when the job is woken or closed. */
+  async pause(ms: number): Promise<void> {
+    if (ms === 0 || this.#isWoken || this.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endPause = undefined;
+  }
+
+  async #run(firstMs: number): Promise<void> {
+    const { turn, retryMs, log, failure, level = 'warn' } = this.#options;
+    let isFailing = false;
+    let pauseMs: number | undefined = firstMs;
+    // A start while the last turn ended has it go on.
+    while (pauseMs !== undefined || this.#isWanted) {
+      await this.pause(pauseMs ?? 0);
+      if (this.signal.aborted) return;
+      this.#isWanted = false;
+      this.#isWoken = false;
+      try {
+        pauseMs = await turn(this.signal);
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing && !this.signal.aborted) log?.[level]({ err: error }, failure);
+        isFailing = true;
+        pauseMs = retryMs;
+      }
+    }
+    this.#running = undefined;
+  }
+}
