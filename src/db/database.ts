@@ -194,7 +194,7 @@ export class Database extends WorkloadPool {
     }
   }
 
-  /** Has the files of the database hold nothing of deleted rows. Returns whether the engine can do that. */
+  /** Removes what is left of deleted rows from the files of the database. Returns whether the engine can do that. */
   async scrub(): Promise<boolean> {
     await this.connection.scrub?.();
     return this.connection.scrub !== undefined;

@@ -201,7 +201,7 @@ export class EventTails {
     );
   }
 
-  /** Has the feed be read for live tails, from its end on. */
+  /** Begins to read the feed for live tails, from its end on. */
   async #begin(): Promise<void> {
     await this.#place();
     this.#job.start();

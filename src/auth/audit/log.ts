@@ -52,7 +52,7 @@ const userName = (): string => {
 /** The person on whose behalf this process acts, if it was told. */
 let person: string | undefined;
 
-/** Has the audit log name a person from now on, or, for undefined, the system user alone. */
+/** Names a person in the audit log from now on, or, for undefined, the system user alone. */
 export const actAs = (name: string | undefined): void => {
   person = name;
 };

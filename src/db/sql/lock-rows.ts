@@ -2,7 +2,7 @@ import type { Parameter, Transaction } from '../connection.ts';
 import { inList } from './in-list.ts';
 
 /**
- * Has rows with these ids locked in the order of the ids, which prevents deadlocks.
+ * Locks rows with these ids in the order of the ids, which prevents deadlocks.
  * @returns how a statement that reads them has to end: on one server, it locks them itself. On shards they are locked here, one
  * after the other: a statement for several shards has all of them lock at once, and vtgate takes the lock from a statement
  * with a subquery.

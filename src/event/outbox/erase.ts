@@ -12,7 +12,7 @@ export const countEventsBy = (reader: Pick<Reader, 'manager'>, userId: string): 
   eventsIn(reader).countBy({ actorId: userId });
 
 /**
- * Has no event name a user as the one who made the change, some events at once; nothing of them waits for a position any more.
+ * Removes a user as the actor of events, some events at once; nothing of them waits for a position any more.
  * The event that tells of the deletion stays, since copies go by it. @returns how many events it changed
  */
 export const eraseFromEvents = async (db: Database, userId: string): Promise<number> => {
@@ -44,7 +44,7 @@ export const eraseFromEvents = async (db: Database, userId: string): Promise<num
 /** Takes the place of the slug of a tag that is erased. */
 export const ERASED_SLUG = 'erased';
 
-/** Has no event name these tags, which no record has any more: their slugs may be names of persons. */
+/** Removes the slugs of these tags, which no record has any more, from events: they may be names of persons. */
 export const eraseSlugs = async (db: Database, slugs: ReadonlySet<string>): Promise<void> => {
   for (const part of partsOf([...slugs])) {
     await db.transaction((tx) =>

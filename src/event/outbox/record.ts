@@ -89,7 +89,7 @@ export const recordReactions = async (
   recording.hasRecorded = true;
 };
 
-/** Has no event tell of reactions to records, which are locked and about to go. */
+/** Forgets the pending reactions to records, which are locked and about to go. */
 export const forgetReactions = async (tx: Transaction, records: readonly Bytes[]): Promise<void> => {
   if (!tx.recording || records.length === 0) return;
   const { sql, parameters } = inList(records);

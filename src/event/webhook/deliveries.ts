@@ -28,7 +28,7 @@ const deliveryOf = (row: DeliveryRow): Delivery => {
 };
 
 /**
- * Has a message of the type `webhook.test` sent. Returns the id of the delivery.
+ * Queues a message of the type `webhook.test`. Returns the id of the delivery.
  * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE
  */
 export const testWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<string> =>
@@ -89,7 +89,7 @@ const lockDelivery = async (tx: Transaction, id: string, by: WebhookActor): Prom
   return read(tx.dialect.lockingRows);
 };
 
-/** Has a delivery made again, under the same id. @throws AppError DELIVERY_NOT_FOUND */
+/** Queues a delivery again, under the same id. @throws AppError DELIVERY_NOT_FOUND */
 export const redeliver = async (tx: Transaction, deliveryId: string, by: WebhookActor): Promise<Delivery> => {
   const row = await lockDelivery(tx, deliveryId, by);
   const again = { state: 'waiting', attempts: 0, nextAt: by.now } as const;

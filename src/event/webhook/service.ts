@@ -77,7 +77,7 @@ export const update = (c: WebhookContext, input: InputOf<Router['update']>, call
     look: (tx, owner) => readWebhook(tx, input.id, owner),
   });
 
-/** Has a test sent. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE */
+/** Queues a test message. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE */
 export const test = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['test']>> =>
   write(c, call, async (tx, owner) => ({ deliveryId: await testWebhook(tx, id, owner) }));
 
@@ -94,7 +94,7 @@ export const deliveries = (
   { caller, deadline }: OwnerCall,
 ): Promise<OutputOf<Router['deliveries']>> => listDeliveries(db.within(deadline), id, query, caller.userId);
 
-/** Has a delivery made again. @throws AppError DELIVERY_NOT_FOUND */
+/** Queues a delivery again. @throws AppError DELIVERY_NOT_FOUND */
 export const deliverAgain = (c: WebhookContext, deliveryId: string, call: OwnerCall): Promise<Delivery> =>
   write(c, call, (tx, owner) => redeliver(tx, deliveryId, owner));
 

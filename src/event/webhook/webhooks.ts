@@ -171,12 +171,12 @@ export const deleteWebhook = (tx: Transaction, id: string, by: WebhookActor): Pr
     await webhooksIn(tx).delete({ id });
   });
 
-/** Has a webhook get nothing until it is resumed; its events wait. @throws AppError WEBHOOK_NOT_FOUND */
+/** Pauses a webhook until it is resumed; its events wait. @throws AppError WEBHOOK_NOT_FOUND */
 export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: WebhookActor): Promise<void> =>
   change(tx, id, by, 'pause', () => changeState(tx, id, 'paused', reason, by.now));
 
 /**
- * Has a webhook go on with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
+ * Resumes a webhook with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
  * its URL may be another one by now. @throws AppError WEBHOOK_NOT_FOUND
  */
 export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<void> =>
@@ -184,7 +184,7 @@ export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Pr
     if (webhook.state !== 'active') await resume(tx, webhook, by.now);
   });
 
-/** Has no answer count any more that is still to come, and ends the lease: what follows need not wait for it. */
+/** Lets no answer count that is still to come, and ends the lease: what follows need not wait for it. */
 const startGeneration = async (tx: Transaction, id: string, now: Date): Promise<void> => {
   await webhooksIn(tx).update(
     { id },

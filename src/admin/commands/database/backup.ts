@@ -72,7 +72,7 @@ const pruneIn = async (series: Series, file: string, keep: number): Promise<void
   for (const old of prune(series, file, keep)) note(`Deleted ${old}`);
 };
 
-/** Has the shell run what comes after a backup. @throws BackupError when that fails */
+/** Runs the shell command that comes after a backup. @throws BackupError when that fails */
 const follow = async (command: string, { file }: Result): Promise<void> => {
   const { runHook } = await import('../../backup/backup.ts');
   await runHook(command, file, (text) => process.stderr.write(text));

@@ -12,7 +12,7 @@ const RENEWAL_MS = 2000;
 const NAME = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
 
 /**
- * Has a connection ask for the lock it holds before a statement that comes late after the last time. After 5 s vtgate asks by
+ * Makes a connection ask for the lock it holds before a statement that comes late after the last time. After 5 s vtgate asks by
  * itself, beside a statement; where the lock is released meanwhile, vtgate 24.0.1 crashes, or refuses to release it
  * (`ScatterConn.runLockQuery`).
  */
