@@ -30,6 +30,10 @@ interface WalOptions {
 /**
  * Syncs and checkpoints the write-ahead log in the background, where SQLite itself would block this thread. A commit is
  * acknowledged when its part of the log is on the disk; one sync serves all commits that wait.
+ *
+ * SQLite's own `synchronous = FULL` with its own checkpoints was measured instead, with 16 callers that create games: 0.4 of the
+ * writes a second, and 39 instead of 9 ms until `/healthz` answers (p99); 0.18, and 120 instead of 6 ms, on a disk whose syncs take
+ * 2 ms. It syncs once for each transaction, and the event loop waits for it.
  */
 export class WriteAheadLog {
   readonly #options: WalOptions;
