@@ -43,13 +43,29 @@ describe('a job in the background', () => {
     expect(counts.turns).toBe(3);
   });
 
-  test('goes on at once when it is woken, be it in a turn', async () => {
+  test('goes on at once when it is woken', async () => {
     const { job, counts } = aJob(HOUR_MS);
     job.start();
+    await until(() => counts.turns === 1);
     job.wake();
     await until(() => counts.turns === 2);
-    job.wake();
-    await until(() => counts.turns === 3);
+    await job.close();
+  });
+
+  test('goes on without a pause when it is woken in a turn', async () => {
+    let turns = 0;
+    const job: BackgroundJob = new BackgroundJob({
+      turn: async () => {
+        turns += 1;
+        if (turns === 1) job.wake();
+        return HOUR_MS;
+      },
+      retryMs: 1,
+      log: undefined,
+      failure: '',
+    });
+    job.start();
+    await until(() => turns === 2);
     await job.close();
   });
 
