@@ -9,7 +9,7 @@ interface BackgroundJobOptions {
   /** The pause after a turn that failed, in milliseconds. */
   retryMs: number;
   log: Logger | undefined;
-  /** What the log says of a failure; of one that lasts, once. */
+  /** The message of the log about a failure; one that lasts is logged once. */
   failure: string;
   level?: 'warn' | 'debug';
 }

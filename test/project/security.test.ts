@@ -145,9 +145,9 @@ describe('security', () => {
       // From the names of columns, which are those of our own statements.
       expect(evaluated.toSorted()).toEqual([
         // For `backup` on the command line: the server's own tool, and the command that the operator has it run afterwards.
+        "src/admin/backup/backup.ts: import { spawn } from 'node:child_process';",
         "src/admin/backup/dump/dump.ts: import { spawn } from 'node:child_process';",
         "src/admin/backup/dump/tool.ts: import { execFile } from 'node:child_process';",
-        "src/admin/backup/hook.ts: import { spawn } from 'node:child_process';",
         // For the command line that whoever runs `verify` hands it to clean up.
         expect.stringMatching(/^src\/admin\/commands\/testing\/verify\.ts: import \{ spawn \}/),
         expect.stringMatching(/^src\/db\/sqlite\/binding\/binding\.ts: return new Function\('values', /),

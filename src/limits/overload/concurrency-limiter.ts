@@ -3,8 +3,28 @@ import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
-import { LiveClock } from './live-clock.ts';
 import type { LimiterObserver, LimiterUsage } from './observer.ts';
+
+const TICK_MS = 50;
+
+/** A clock that stands still while this process does: work that cannot end then is not stalled. */
+export class LiveClock {
+  #ms = 0;
+  #last = performance.now();
+
+  constructor() {
+    setInterval(() => {
+      const now = performance.now();
+      this.#ms += Math.min(now - this.#last, 2 * TICK_MS);
+      this.#last = now;
+    }, TICK_MS).unref();
+  }
+
+  /** In milliseconds, as far as the last tick. */
+  get ms(): number {
+    return this.#ms;
+  }
+}
 
 /** The window of observations: at least this many milliseconds, and this much work. */
 const WINDOW_MS = 100;
