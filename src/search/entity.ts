@@ -1,11 +1,24 @@
 import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
 import { columnTypes } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
 import { KEY_BYTES } from './document.ts';
 
 /** The longest gram is a label: a name, `=`, and a value of 32 characters. */
 const GRAM_BYTES = 255;
+
+/** The index of a kind. */
+interface KindRow {
+  kind: number;
+  /** Grows with each change of segments. */
+  generation: number;
+  /** Whether tail and segments together hold all records. */
+  ready: boolean;
+  /** The indexer that has the lease, and until when, in milliseconds. */
+  holder: number;
+  heldUntil: number;
+}
 
 /** A part of the index that never changes but for which of its documents count. */
 export interface SegmentRow {
@@ -19,18 +32,56 @@ export interface SegmentRow {
   removals: number;
   firstKey: Bytes;
   lastKey: Bytes;
+  /** Who builds it, and when its state changed, or it grew, in milliseconds. */
+  builder: number;
+  touched: number;
 }
 
 export const segmentState = { building: 0, live: 1, dead: 2 } as const;
 
 /** A change that is in no segment yet: a new record, or one that replaces its entry in the segments. */
 interface TailRow {
+  id: number;
   kind: number;
   replaces: boolean;
   docKey: Bytes;
   text: string;
   labels: string;
 }
+
+/** Some of the keys of a segment, joined and sorted. */
+interface KeysRow {
+  segment: number;
+  chunk: number;
+  data: Bytes;
+}
+
+/** The documents of a segment of level 0. */
+interface TextsRow {
+  segment: number;
+  data: Bytes;
+}
+
+/** The documents of a segment that hold a gram. */
+interface BlockRow {
+  segment: number;
+  gram: Bytes;
+  data: Bytes;
+}
+
+/** Documents that were taken out of a segment together. */
+interface RemovalRow {
+  segment: number;
+  removal: number;
+  docs: Bytes;
+}
+
+export const searchKindsIn = repositoryOf<KindRow>('SearchKind');
+export const tailIn = repositoryOf<TailRow>('SearchTail');
+export const segmentsIn = repositoryOf<SegmentRow>('SearchSegment');
+export const segmentKeysIn = repositoryOf<KeysRow>('SearchKeys');
+export const segmentTextsIn = repositoryOf<TextsRow>('SearchTexts');
+export const removalsIn = repositoryOf<RemovalRow>('SearchRemoval');
 
 /**
  * The tables of the search index. Records that changed wait in the tail, which each search reads; segments hold all
@@ -51,7 +102,7 @@ export const searchEntities = (engine: Engine): EntitySchema[] => {
   const primary = { primary: true } as const;
   const segment = { ...big, ...primary };
   return [
-    new EntitySchema({
+    new EntitySchema<KindRow>({
       name: 'SearchKind',
       tableName: 'search_kinds',
       columns: {
@@ -62,7 +113,7 @@ export const searchEntities = (engine: Engine): EntitySchema[] => {
         heldUntil: { ...big, name: 'held_until' },
       },
     }),
-    new EntitySchema<TailRow & { id: number }>({
+    new EntitySchema<TailRow>({
       name: 'SearchTail',
       tableName: 'search_tail',
       columns: {
@@ -88,25 +139,25 @@ export const searchEntities = (engine: Engine): EntitySchema[] => {
         lastKey: { ...key, name: 'last_key' },
         builder: big,
         touched: big,
-      } as never,
+      },
       indices: [{ name: 'search_segments_kind', columns: ['kind', 'state'] }],
     }),
-    new EntitySchema({
+    new EntitySchema<KeysRow>({
       name: 'SearchKeys',
       tableName: 'search_keys',
       columns: { segment, chunk: { ...count, ...primary }, data: blob },
     }),
-    new EntitySchema({
+    new EntitySchema<TextsRow>({
       name: 'SearchTexts',
       tableName: 'search_texts',
       columns: { segment, data: blob },
     }),
-    new EntitySchema({
+    new EntitySchema<BlockRow>({
       name: 'SearchBlock',
       tableName: 'search_blocks',
       columns: { segment, gram: { ...gram, ...primary }, data: blob },
     }),
-    new EntitySchema({
+    new EntitySchema<RemovalRow>({
       name: 'SearchRemoval',
       tableName: 'search_removals',
       columns: { segment, removal: { ...count, ...primary }, docs: blob },

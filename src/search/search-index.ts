@@ -121,7 +121,7 @@ export class Search {
     const compare = (a: Uint8Array, b: Uint8Array): number => sign * Buffer.compare(a, b);
     const merge = (a: readonly Uint8Array[], b: readonly Uint8Array[]): Uint8Array[] =>
       b.length === 0 ? a.slice(0, limit) : [...a, ...b].toSorted(compare).slice(0, limit);
-    const limits = (segment: Segment): Uint8Array => (direction === 'ASC' ? segment.first : segment.last);
+    const limits = (segment: Segment): Uint8Array => (direction === 'ASC' ? segment.firstKey : segment.lastKey);
 
     let keys = merge(
       [],
@@ -129,7 +129,7 @@ export class Search {
     );
     let total = this.#tail.length;
     const segments = this.#segments
-      .filter(({ last }) => this.#since === undefined || Buffer.compare(last, this.#since) >= 0)
+      .filter(({ lastKey }) => this.#since === undefined || Buffer.compare(lastKey, this.#since) >= 0)
       .toSorted((a, b) => compare(limits(a), limits(b)));
     const merged = segments.filter(({ level }) => level > 0);
     for (const segment of segments) {

@@ -1,21 +1,15 @@
+import { LessThanOrEqual } from 'typeorm';
 import type { Reader } from '../db/connection.ts';
 import type { Bytes } from '../db/values.ts';
 import { decodeAllRising } from './block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import { removalsIn, type SegmentRow, segmentsIn, segmentState, segmentTextsIn } from './entity.ts';
 
 /** Keys per chunk: a chunk is stored and read as one row. */
 export const CHUNK_KEYS = 128;
 
-/** A live segment; see `SegmentRow`. */
-export interface Segment {
-  id: number;
-  level: number;
-  size: number;
-  removals: number;
-  first: Uint8Array;
-  last: Uint8Array;
-}
+/** A live segment. */
+export type Segment = Pick<SegmentRow, 'id' | 'level' | 'size' | 'removals' | 'firstKey' | 'lastKey'>;
 
 /** The documents of a segment of level 0. */
 export type StoredText = Omit<Document, 'key'>;
@@ -25,40 +19,21 @@ export const splitLabels = (labels: string): string[] => (labels === '' ? [] : l
 /** A copy of bytes from a driver: the driver's buffer may be a slice of a larger one, which would stay in memory. */
 export const copyOf = (bytes: Bytes): Uint8Array => new Uint8Array(bytes);
 
-interface SegmentColumns {
-  id: number;
-  level: number;
-  size: number;
-  removals: number;
-  first_key: Bytes;
-  last_key: Bytes;
-}
-
 /** The live segments of a kind. */
 export const readSegments = async (reader: Reader, kind: SearchKind): Promise<Segment[]> => {
-  const rows = await reader.read<SegmentColumns>(
-    `SELECT id, level, size, removals, first_key, last_key FROM search_segments WHERE kind = ? AND state = ?`,
-    [kind.code, segmentState.live],
-  );
-  return rows.map(({ first_key: first, last_key: last, ...row }) => ({
-    ...row,
-    first: copyOf(first),
-    last: copyOf(last),
-  }));
+  const rows = await segmentsIn(reader).findBy({ kind: kind.code, state: segmentState.live });
+  return rows.map((row) => ({ ...row, firstKey: copyOf(row.firstKey), lastKey: copyOf(row.lastKey) }));
 };
 
 /** The documents of a segment of level 0. */
 export const readTexts = async (reader: Reader, { id }: Segment): Promise<StoredText[]> => {
-  const [row] = await reader.read<{ data: Bytes }>('SELECT data FROM search_texts WHERE segment = ?', [id]);
+  const row = await segmentTextsIn(reader).findOneBy({ segment: id });
   return row ? decodeTexts(row.data) : [];
 };
 
 /** The documents that were removed from a segment, in rising order. */
 export const readRemoved = async (reader: Reader, { id, removals }: Segment): Promise<Uint32Array> => {
-  const rows = await reader.read<{ docs: Bytes }>(
-    'SELECT docs FROM search_removals WHERE segment = ? AND removal <= ?',
-    [id, removals],
-  );
+  const rows = await removalsIn(reader).findBy({ segment: id, removal: LessThanOrEqual(removals) });
   return Uint32Array.from(new Set(rows.flatMap(({ docs }) => [...decodeAllRising(docs)]))).toSorted();
 };
 

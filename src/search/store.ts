@@ -71,7 +71,8 @@ const keepNothing = (bytes: number): IndexSnapshot => ({
 });
 
 /**
- * Reads the index. Segments never change, so their parts are cached, within a bound.
+ * Reads the index. Segments never change, so their parts are cached, within a bound. SQL: each search reads the state, and
+ * the blocks and keys that are not cached.
  */
 export class SearchStore {
   readonly #reader: Reader;
@@ -139,13 +140,13 @@ export class SearchStore {
   /** The ranks of several keys. */
   async ranks(segment: Segment, keys: readonly Uint8Array[]): Promise<Rank[]> {
     const isWithin = (key: Uint8Array): boolean =>
-      Buffer.compare(key, segment.first) >= 0 && Buffer.compare(key, segment.last) <= 0;
+      Buffer.compare(key, segment.firstKey) >= 0 && Buffer.compare(key, segment.lastKey) <= 0;
     const directory = keys.some(isWithin) ? await this.#directory(segment) : new Uint8Array();
     const places = keys.map((key) => (isWithin(key) ? lowerBound(directory, key, true) - 1 : -1));
     const chunks = await this.#chunks(segment.id, [...new Set(places.filter((place) => place >= 0))]);
     return keys.map((key, index) => {
       const chunk = places[index] ?? -1;
-      if (chunk < 0) return { doc: Buffer.compare(key, segment.first) < 0 ? 0 : segment.size, isThere: false };
+      if (chunk < 0) return { doc: Buffer.compare(key, segment.firstKey) < 0 ? 0 : segment.size, isThere: false };
       const stored = chunks.get(chunk) ?? new Uint8Array();
       const within = lowerBound(stored, key, false);
       const isThere = Buffer.compare(keyAt(stored, within), key) === 0;

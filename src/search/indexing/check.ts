@@ -1,7 +1,8 @@
 import type { Transaction } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { inList } from '../../db/sql/in-list.ts';
-import type { Bytes } from '../../db/values.ts';
+import { repositoryOf } from '../../db/manager.ts';
+import { type Bytes, idFromBytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
 import { enqueueDocuments } from '../write-buffer.ts';
 import { normalise } from '../text.ts';
@@ -81,9 +82,10 @@ export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonl
   await lockRows(tx, kind.table, ids);
   const rows = await readById(tx, kind, ids);
   const due = rows.map(asWritten);
+  const recordsIn = repositoryOf<{ id: string; searchText: string }>(kind.table);
   for (const [place, row] of due.entries()) {
     if (row.search_text === rows[place]?.search_text) continue;
-    await tx.execute(`UPDATE ${kind.table} SET search_text = ? WHERE id = ?`, [row.search_text, row.id]);
+    await recordsIn(tx).update({ id: idFromBytes(row.id) }, { searchText: row.search_text });
   }
   await enqueueDocuments(
     tx,

@@ -1,11 +1,11 @@
 import { setImmediate as breathe } from 'node:timers/promises';
+import { In, type UpdateResult } from 'typeorm';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Bytes } from '../../db/values.ts';
-import { inList } from '../../db/sql/in-list.ts';
 import { Block, encodeRising } from '../block.ts';
 import { PostingBuilder } from './builder.ts';
 import { KEY_BYTES, type SearchKind } from '../document.ts';
-import { segmentState } from '../entity.ts';
+import { removalsIn, searchKindsIn, segmentKeysIn, segmentsIn, segmentState } from '../entity.ts';
 import { DROPPED, mergeBlocks } from './merge.ts';
 import { type NewBlock, type SegmentWriter, Superseded } from './segment-writer.ts';
 import { keyAt, readRemoved, readTexts, type Segment, type StoredText } from '../segment.ts';
@@ -34,9 +34,7 @@ interface Order {
 
 /** The keys of a segment, joined and sorted. */
 export const readKeys = async (reader: Reader, { id }: Segment): Promise<Uint8Array> => {
-  const rows = await reader.read<{ data: Bytes }>('SELECT data FROM search_keys WHERE segment = ? ORDER BY chunk', [
-    id,
-  ]);
+  const rows = await segmentKeysIn(reader).find({ where: { segment: id }, order: { chunk: 'ASC' } });
   return Buffer.concat(rows.map(({ data }) => data));
 };
 
@@ -106,7 +104,7 @@ interface StoredBlock {
   data: Bytes;
 }
 
-/** All blocks of a segment, by their grams. */
+/** All blocks of a segment, by their grams. SQL: merges read all of the index by it. */
 export async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerator<StoredBlock> {
   let last = Buffer.alloc(0);
   for (;;) {
@@ -185,39 +183,22 @@ export const removeDocuments = async (
 ): Promise<void> => {
   if (docs.length === 0) return;
   const removal = segment.removals + 1;
-  const changed = await tx.execute(
-    'UPDATE search_segments SET removals = ? WHERE id = ? AND removals = ? AND state = ?',
-    [removal, segment.id, segment.removals, state],
-  );
-  if (changed === 0) throw new Superseded();
-  await tx.execute('INSERT INTO search_removals (segment, removal, docs) VALUES (?, ?, ?)', [
-    segment.id,
-    removal,
-    Buffer.from(encodeRising(docs.toSorted((a, b) => a - b))),
-  ]);
+  const { id, removals } = segment;
+  const { affected } = await segmentsIn(tx).update({ id, removals, state }, { removals: removal });
+  if (affected === 0) throw new Superseded();
+  const removed = Buffer.from(encodeRising(docs.toSorted((a, b) => a - b)));
+  await removalsIn(tx).insert({ segment: id, removal, docs: removed });
 };
 
 /** Begins a new generation. Each change of segments begins with it, since it locks the kind. */
-export const beginGeneration = (tx: Transaction, kind: SearchKind): Promise<number> =>
-  tx.execute('UPDATE search_kinds SET generation = generation + 1 WHERE kind = ?', [kind.code]);
-
-const retire = async (tx: Transaction, segments: readonly number[], from: number): Promise<void> => {
-  const { sql, parameters } = inList(segments);
-  const changed = await tx.execute(
-    `UPDATE search_segments SET state = ?, touched = ? WHERE id IN (${sql}) AND state = ?`,
-    [segmentState.dead, Date.now(), ...parameters, from],
-  );
-  if (changed !== segments.length) throw new Superseded();
-};
+export const beginGeneration = (tx: Transaction, kind: SearchKind): Promise<UpdateResult> =>
+  searchKindsIn(tx).increment({ kind: kind.code }, 'generation', 1);
 
 /** Makes searches use a built segment. @throws Superseded when it was abandoned, and perhaps deleted, meanwhile */
 export const activateSegment = async (tx: Transaction, segment: number): Promise<void> => {
-  const changed = await tx.execute('UPDATE search_segments SET state = ? WHERE id = ? AND state = ?', [
-    segmentState.live,
-    segment,
-    segmentState.building,
-  ]);
-  if (changed === 0) throw new Superseded();
+  const which = { id: segment, state: segmentState.building };
+  const { affected } = await segmentsIn(tx).update(which, { state: segmentState.live });
+  if (affected === 0) throw new Superseded();
 };
 
 /** Puts the merged segment in the place of its inputs, which are `state`. @throws Superseded when one is not any more */
@@ -226,16 +207,13 @@ export const replaceSegments = async (
   { inputs, numbers, output }: Merged,
   state: number,
 ): Promise<void> => {
-  const { sql, parameters } = inList(inputs.map(({ id }) => id));
-  const rows = await tx.read<{ id: number; removals: number }>(
-    `SELECT id, removals FROM search_segments WHERE id IN (${sql}) ${tx.dialect.forUpdate}`,
-    parameters,
+  const ids = inputs.map(({ id }) => id);
+  const rows = await segmentsIn(tx).find({ where: { id: In(ids) }, ...tx.dialect.lockingRows });
+  const retired = await segmentsIn(tx).update(
+    { id: In(ids), state },
+    { state: segmentState.dead, touched: Date.now() },
   );
-  await retire(
-    tx,
-    inputs.map(({ id }) => id),
-    state,
-  );
+  if (retired.affected !== ids.length) throw new Superseded();
   if (output === undefined) return;
   if (state === segmentState.live) await activateSegment(tx, output);
   // Documents removed while the segment was being written.

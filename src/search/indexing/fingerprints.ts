@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { Block, BlockReader } from '../block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
+import { searchKindsIn, tailIn } from '../entity.ts';
 import { addGrams, gramOf, labelGram, NONE } from '../grams.ts';
 import { keyAt, lowerBound, readSegments, type Segment, splitLabels, type StoredText } from '../segment.ts';
 import { SearchStore } from '../store.ts';
@@ -86,15 +87,12 @@ export class Fingerprints {
   /** Reads the index as it is now. Returns whether it is complete: one that is being built is not. */
   async read(): Promise<boolean> {
     const { code } = this.#kind;
-    const [state] = await this.#db.read<{ ready: number }>('SELECT ready FROM search_kinds WHERE kind = ?', [code]);
-    if (state?.ready !== 1) return false;
+    const state = await searchKindsIn(this.#db).findOneBy({ kind: code });
+    if (!state?.ready) return false;
     // Before the segments, which what waits in it may become meanwhile.
-    const tail = await this.#db.read<{ doc_key: Uint8Array; text: string; labels: string }>(
-      'SELECT doc_key, text, labels FROM search_tail WHERE kind = ? ORDER BY id',
-      [code],
-    );
+    const tail = await tailIn(this.#db).find({ where: { kind: code }, order: { id: 'ASC' } });
     this.#tail = new Map(
-      tail.map(({ doc_key: key, text, labels }) => [
+      tail.map(({ docKey: key, text, labels }) => [
         Buffer.from(key).toString('latin1'),
         fingerprintOf(this.#kind, { text, labels: splitLabels(labels) }),
       ]),

@@ -1,23 +1,15 @@
-import type { Parameter } from '../../db/connection.ts';
+import { In } from 'typeorm';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { inList } from '../../db/sql/in-list.ts';
+import { padded } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
 import { removeDocuments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
-import { segmentState } from '../entity.ts';
+import { searchKindsIn, segmentState, tailIn } from '../entity.ts';
 import { insertTexts, Superseded } from './segment-writer.ts';
 import { readSegments, type Segment, splitLabels } from '../segment.ts';
 import type { SearchStore } from '../store.ts';
 
 const DELETED_AT_ONCE = 512;
-
-interface TailColumns {
-  id: number;
-  replaces: number;
-  doc_key: Bytes;
-  text: string;
-  labels: string;
-}
 
 /** Where segments hold records that are replaced. */
 const findReplaced = async (
@@ -48,39 +40,32 @@ export const flushTail = async (
   most: number,
   least = most,
 ): Promise<boolean> => {
-  const [now] = await db.read<{ generation: number }>('SELECT generation FROM search_kinds WHERE kind = ?', [
-    kind.code,
-  ]);
+  const now = await searchKindsIn(db).findOneBy({ kind: kind.code });
   const segments = await readSegments(db, kind);
-  const tail = await db.read<TailColumns>(
-    'SELECT id, replaces, doc_key, text, labels FROM search_tail WHERE kind = ? ORDER BY id LIMIT ?',
-    [kind.code, most],
-  );
+  const tail = await tailIn(db).find({ where: { kind: kind.code }, order: { id: 'ASC' }, take: most });
   if (tail.length < least) return false;
-  const latest = new Map(tail.map((row) => [Buffer.from(row.doc_key).toString('latin1'), row]));
-  const documents = [...latest.values()].toSorted((a, b) => Buffer.compare(a.doc_key, b.doc_key));
+  const latest = new Map(tail.map((row) => [Buffer.from(row.docKey).toString('latin1'), row]));
+  const documents = [...latest.values()].toSorted((a, b) => Buffer.compare(a.docKey, b.docKey));
   const replaced = await findReplaced(
     store,
     segments,
     // A row that replaces nothing may stand before one in this batch that does.
-    documents.filter(({ replaces }) => replaces === 1).map((row) => row.doc_key),
+    documents.filter(({ replaces }) => replaces).map((row) => row.docKey),
   );
   await db.transaction(async (tx) => {
-    const begun = await tx.execute(
-      'UPDATE search_kinds SET generation = generation + 1 WHERE kind = ? AND generation = ?',
-      [kind.code, now?.generation ?? 0],
-    );
-    if (begun === 0) throw new Superseded();
+    const which = { kind: kind.code, generation: now?.generation ?? 0 };
+    const { affected } = await searchKindsIn(tx).increment(which, 'generation', 1);
+    if (affected === 0) throw new Superseded();
     await insertTexts(
       tx,
       kind,
-      documents.map(({ doc_key: key, text, labels }) => ({ key, text, labels: splitLabels(labels) })),
+      documents.map(({ docKey: key, text, labels }) => ({ key, text, labels: splitLabels(labels) })),
     );
     for (const [stale, docs] of replaced) await removeDocuments(tx, stale, segmentState.live, docs);
     let deleted = 0;
     for (let start = 0; start < tail.length; start += DELETED_AT_ONCE) {
-      const { sql, parameters } = inList(tail.slice(start, start + DELETED_AT_ONCE).map(({ id }): Parameter => id));
-      deleted += await tx.execute(`DELETE FROM search_tail WHERE id IN (${sql})`, parameters);
+      const ids = padded(tail.slice(start, start + DELETED_AT_ONCE).map(({ id }) => id));
+      deleted += (await tailIn(tx).delete({ id: In(ids) })).affected ?? 0;
     }
     if (deleted !== tail.length) throw new Superseded();
   });

@@ -1,22 +1,26 @@
+import { LessThan } from 'typeorm';
+import { repositoryOf } from '../../db/manager.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
-import { segmentState } from '../entity.ts';
+import { segmentsIn, segmentState, segmentTextsIn } from '../entity.ts';
 import { LEASE_MS } from './segment-writer.ts';
 
 const ROWS_AT_ONCE = 1000;
 
-/** Deletes a segment's rows of a table, by and by. */
-const deleteRows = async (db: WorkloadPool, table: string, column: string, segment: number): Promise<void> => {
+/** Deletes a segment's rows of an entity, by and by, in the order of a column. */
+const deleteRows = async (db: WorkloadPool, entity: string, column: string, segment: number): Promise<void> => {
+  const rowsIn = repositoryOf<Record<string, Bytes | number>>(entity);
   for (;;) {
-    const [end] = await db.read<{ bound: Bytes | number }>(
-      `SELECT ${column} AS bound FROM ${table} WHERE segment = ? ORDER BY ${column} LIMIT 1 OFFSET ${ROWS_AT_ONCE}`,
-      [segment],
-    );
+    const [end] = await rowsIn(db).find({
+      select: { [column]: true },
+      where: { segment },
+      order: { [column]: 'ASC' },
+      skip: ROWS_AT_ONCE,
+      take: 1,
+    });
     await db.transaction((tx) =>
-      end
-        ? tx.execute(`DELETE FROM ${table} WHERE segment = ? AND ${column} < ?`, [segment, end.bound])
-        : tx.execute(`DELETE FROM ${table} WHERE segment = ?`, [segment]),
+      rowsIn(tx).delete({ segment, ...(end && { [column]: LessThan(end[column] as Buffer | number) }) }),
     );
     if (!end) return;
   }
@@ -27,24 +31,16 @@ export const collectGarbage = async (db: WorkloadPool, { code }: SearchKind, gra
   const { building, dead } = segmentState;
   const now = Date.now();
   await db.transaction((tx) =>
-    tx.execute('UPDATE search_segments SET state = ? WHERE kind = ? AND state = ? AND touched < ?', [
-      dead,
-      code,
-      building,
-      now - LEASE_MS * 2,
-    ]),
+    segmentsIn(tx).update({ kind: code, state: building, touched: LessThan(now - LEASE_MS * 2) }, { state: dead }),
   );
-  const segments = await db.read<{ id: number }>(
-    'SELECT id FROM search_segments WHERE kind = ? AND state = ? AND touched < ?',
-    [code, dead, now - graceMs],
-  );
+  const segments = await segmentsIn(db).findBy({ kind: code, state: dead, touched: LessThan(now - graceMs) });
   for (const { id } of segments) {
-    await deleteRows(db, 'search_blocks', 'gram', id);
-    await deleteRows(db, 'search_keys', 'chunk', id);
-    await deleteRows(db, 'search_removals', 'removal', id);
+    await deleteRows(db, 'SearchBlock', 'gram', id);
+    await deleteRows(db, 'SearchKeys', 'chunk', id);
+    await deleteRows(db, 'SearchRemoval', 'removal', id);
     await db.transaction(async (tx) => {
-      await tx.execute('DELETE FROM search_texts WHERE segment = ?', [id]);
-      await tx.execute('DELETE FROM search_segments WHERE id = ?', [id]);
+      await segmentTextsIn(tx).delete({ segment: id });
+      await segmentsIn(tx).delete({ id });
     });
   }
 };

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { LessThan, LessThanOrEqual } from 'typeorm';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
-import { segmentState } from '../entity.ts';
+import { searchKindsIn, segmentState, tailIn } from '../entity.ts';
 import { flushTail } from './flush.ts';
 import { collectGarbage } from './garbage.ts';
 import { rebuild } from './rebuild.ts';
@@ -143,13 +144,9 @@ export class Indexer {
   /** Flushes all of the tail that is there by now. */
   async #flushAll(kind: SearchKind): Promise<void> {
     const { code } = kind;
-    const [last] = await this.#db.read<{ id: number | null }>('SELECT MAX(id) AS id FROM search_tail WHERE kind = ?', [
-      code,
-    ]);
-    const isLeft = async (): Promise<boolean> =>
-      (await this.#db.read('SELECT id FROM search_tail WHERE kind = ? AND id <= ? LIMIT 1', [code, last?.id ?? 0]))
-        .length > 0;
-    while (await isLeft()) await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1);
+    const last = (await tailIn(this.#db).maximum('id', { kind: code })) ?? 0;
+    while (await tailIn(this.#db).existsBy({ kind: code, id: LessThanOrEqual(last) }))
+      await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1);
   }
 
   /** Holds the lease of a kind: at once when it is free, or taken from another process after a while. */
@@ -158,16 +155,13 @@ export class Indexer {
     while (!(await this.#hold(kind))) {
       if (Date.now() < until) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });
       // The other one finds out at its next step, and begins it again later.
-      else
-        await this.#db.transaction((tx) =>
-          tx.execute('UPDATE search_kinds SET held_until = 0 WHERE kind = ?', [kind.code]),
-        );
+      else await this.#db.transaction((tx) => searchKindsIn(tx).update({ kind: kind.code }, { heldUntil: 0 }));
     }
   }
 
   async #release(kind: SearchKind): Promise<void> {
     await this.#db.transaction((tx) =>
-      tx.execute('UPDATE search_kinds SET held_until = 0 WHERE kind = ? AND holder = ?', [kind.code, this.#holder]),
+      searchKindsIn(tx).update({ kind: kind.code, holder: this.#holder }, { heldUntil: 0 }),
     );
   }
 
@@ -177,13 +171,17 @@ export class Indexer {
 
   async #hold(kind: SearchKind): Promise<boolean> {
     const now = Date.now();
-    const held = await this.#db.transaction((tx) =>
-      tx.execute(
-        'UPDATE search_kinds SET holder = ?, held_until = ? WHERE kind = ? AND (holder = ? OR held_until < ?)',
-        [this.#holder, now + LEASE_MS, kind.code, this.#holder, now],
+    const holder = this.#holder;
+    const { affected } = await this.#db.transaction((tx) =>
+      searchKindsIn(tx).update(
+        [
+          { kind: kind.code, holder },
+          { kind: kind.code, heldUntil: LessThan(now) },
+        ],
+        { holder, heldUntil: now + LEASE_MS },
       ),
     );
-    return held > 0;
+    return affected === 1;
   }
 
   /** Does the next thing that is due. Returns whether there may be more. */
@@ -205,6 +203,7 @@ export class Indexer {
     return true;
   }
 
+  /** What there is to do. SQL: each process asks each second for each kind, so all counts come by one statement. */
   async #due(kind: SearchKind): Promise<Due[]> {
     const now = Date.now();
     const { building, live, dead } = segmentState;
@@ -220,7 +219,7 @@ export class Indexer {
 
   async #merge(kind: SearchKind, level: number): Promise<void> {
     const segments = (await readSegments(this.#db, kind)).filter((segment) => segment.level === level);
-    const inputs = segments.toSorted((a, b) => Buffer.compare(a.first, b.first)).slice(0, this.#sizes.fanout);
+    const inputs = segments.toSorted((a, b) => Buffer.compare(a.firstKey, b.firstKey)).slice(0, this.#sizes.fanout);
     await this.#replace(kind, inputs);
   }
 

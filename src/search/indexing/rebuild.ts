@@ -1,3 +1,4 @@
+import { repositoryOf } from '../../db/manager.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import {
@@ -10,7 +11,7 @@ import {
   replaceSegments,
 } from './compact.ts';
 import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchKind } from '../document.ts';
-import { segmentState } from '../entity.ts';
+import { searchKindsIn, segmentsIn, segmentState, tailIn } from '../entity.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 import type { Sizes } from '../sizes.ts';
 import { keyAt, readSegments, type Segment } from '../segment.ts';
@@ -28,13 +29,15 @@ export interface IndexedColumns {
 
 /** How many records all of these kinds have. */
 export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
-  const [row] = await db.read<{ n: number }>(
-    `SELECT ${kinds.map(({ table }) => `(SELECT COUNT(*) FROM ${table})`).join(' + ')} AS n`,
-  );
-  return row?.n ?? 0;
+  let n = 0;
+  for (const { table } of kinds) n += await repositoryOf(table)(db).count();
+  return n;
 };
 
-/** A SELECT of what the documents of a kind's records are made of, without conditions. */
+/**
+ * The query of what the documents of a kind's records are made of, without conditions. SQL: the ids of tags may come of a
+ * subquery.
+ */
 export const selectRecords = ({ table, tagIds, typeColumn }: SearchKind): string => {
   const columns = ['id', 'created_at', 'search_text'];
   if (tagIds !== undefined) columns.push(`${tagIds} AS tag_ids`);
@@ -97,7 +100,7 @@ export const rebuild = async (
   await writer.publish(async (tx) => {
     await beginGeneration(tx, kind);
     // Rows of the tail may stand for records that were read here, too.
-    await tx.execute('UPDATE search_tail SET replaces = ? WHERE kind = ?', [1, kind.code]);
+    await tailIn(tx).update({ kind: kind.code }, { replaces: true });
     const live = await readSegments(tx, kind);
     const newer = live.filter(({ id }) => !before.has(id));
     for (const segment of made) {
@@ -105,19 +108,15 @@ export const rebuild = async (
       await removeDocuments(tx, segment, segmentState.live, await findAgain(new SearchStore(tx), segment, newer));
     }
     for (const { id } of live.filter((segment) => before.has(segment.id))) {
-      await tx.execute('UPDATE search_segments SET state = ?, touched = ? WHERE id = ?', [
-        segmentState.dead,
-        Date.now(),
-        id,
-      ]);
+      await segmentsIn(tx).update({ id }, { state: segmentState.dead, touched: Date.now() });
     }
-    await tx.execute('UPDATE search_kinds SET ready = ? WHERE kind = ?', [1, kind.code]);
+    await searchKindsIn(tx).update({ kind: kind.code }, { ready: true });
   });
 };
 
 const segmentOf = (id: number, level: number, keys: Uint8Array): Segment => {
   const size = keys.length / KEY_BYTES;
-  return { id, level, size, removals: 0, first: keyAt(keys, 0), last: keyAt(keys, size - 1) };
+  return { id, level, size, removals: 0, firstKey: keyAt(keys, 0), lastKey: keyAt(keys, size - 1) };
 };
 
 const outputOf = ({ inputs, output }: Merged): Segment => {
@@ -128,8 +127,8 @@ const outputOf = ({ inputs, output }: Merged): Segment => {
     level: (first?.level ?? 0) + 1,
     size: inputs.reduce((n, { size }) => n + size, 0),
     removals: 0,
-    first: first?.first ?? new Uint8Array(),
-    last: last?.last ?? new Uint8Array(),
+    firstKey: first?.firstKey ?? new Uint8Array(),
+    lastKey: last?.lastKey ?? new Uint8Array(),
   };
 };
 

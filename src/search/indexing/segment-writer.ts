@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
-import type { Parameter, Transaction } from '../../db/connection.ts';
+import type { Transaction } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { chunksOf, placeholders } from '../../db/sql/in-list.ts';
+import { insertRows } from '../../db/sql/insert.ts';
 import type { Document, SearchKind } from '../document.ts';
-import { segmentState } from '../entity.ts';
+import { searchKindsIn, segmentsIn, segmentState, segmentTextsIn } from '../entity.ts';
 import { CHUNK_KEYS, encodeTexts, keyAt } from '../segment.ts';
 
 /** The greatest random number that Node makes, and engines and drivers take, as an integer. */
@@ -24,16 +24,7 @@ export interface NewBlock {
   data: Buffer;
 }
 
-const insertAll = async (tx: Transaction, into: string, rows: readonly Parameter[][]): Promise<void> => {
-  const [first] = rows;
-  if (!first) return;
-  for (const chunk of chunksOf(rows)) {
-    const row = `(${placeholders(first.length)})`;
-    await tx.execute(`INSERT INTO ${into} VALUES ${chunk.map(() => row).join(', ')}`, chunk.flat());
-  }
-};
-
-const isLong = ([, , data]: Parameter[]): boolean => (data as Buffer).length > LONG_BLOCK_BYTES;
+const isLong = ({ data }: { data: Buffer }): boolean => data.length > LONG_BLOCK_BYTES;
 
 /** Stores a segment without what it says of its documents; `keys` are joined and sorted. Returns its id. */
 export const insertSegment = async (
@@ -44,19 +35,24 @@ export const insertSegment = async (
   const { level, state, builder, keys } = segment;
   const id = randomId();
   const size = keys.length / keyAt(keys, 0).length;
-  await tx.execute(
-    `INSERT INTO search_segments (id, kind, level, state, size, removals, first_key, last_key, builder, touched)
-    VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
-    [id, kind.code, level, state, size, keyAt(keys, 0), keyAt(keys, size - 1), builder, Date.now()].map((value) =>
-      value instanceof Uint8Array ? Buffer.from(value) : value,
-    ),
-  );
-  const chunks: Parameter[][] = [];
+  await segmentsIn(tx).insert({
+    id,
+    kind: kind.code,
+    level,
+    state,
+    size,
+    removals: 0,
+    firstKey: Buffer.from(keyAt(keys, 0)),
+    lastKey: Buffer.from(keyAt(keys, size - 1)),
+    builder,
+    touched: Date.now(),
+  });
+  const chunks: object[] = [];
   const bytes = CHUNK_KEYS * keyAt(keys, 0).length;
   for (let start = 0; start < keys.length; start += bytes) {
-    chunks.push([id, chunks.length, Buffer.from(keys.subarray(start, start + bytes))]);
+    chunks.push({ segment: id, chunk: chunks.length, data: Buffer.from(keys.subarray(start, start + bytes)) });
   }
-  await insertAll(tx, 'search_keys (segment, chunk, data)', chunks);
+  await insertRows(tx, 'SearchKeys', chunks);
   return id;
 };
 
@@ -64,7 +60,7 @@ export const insertSegment = async (
 export const insertTexts = async (tx: Transaction, kind: SearchKind, documents: readonly Document[]): Promise<void> => {
   const keys = Buffer.concat(documents.map(({ key }) => key));
   const segment = await insertSegment(tx, kind, { level: 0, state: segmentState.live, builder: 0, keys });
-  await tx.execute('INSERT INTO search_texts (segment, data) VALUES (?, ?)', [segment, encodeTexts(documents)]);
+  await segmentTextsIn(tx).insert({ segment, data: encodeTexts(documents) });
 };
 
 /** Stores segments bit by bit, beside everything else; they count once `publish` says so. */
@@ -96,18 +92,17 @@ export class SegmentWriter {
   async addBlocks(segment: number, blocks: AsyncIterable<NewBlock> | Iterable<NewBlock>): Promise<void> {
     let batch: NewBlock[] = [];
     const flush = (): Promise<void> => {
-      const rows = batch.map(({ gram, data }): Parameter[] => [segment, Buffer.from(gram), data]);
+      const rows = batch.map(({ gram, data }) => ({ segment, gram: Buffer.from(gram), data }));
       batch = [];
       return this.#step(async (tx) => {
         // A segment whose builder was given up must not grow again.
         await this.#assertBuilding(tx);
-        const into = 'search_blocks (segment, gram, data)';
-        await insertAll(
+        await insertRows(
           tx,
-          into,
+          'SearchBlock',
           rows.filter((row) => !isLong(row)),
         );
-        for (const row of rows.filter(isLong)) await insertAll(tx, into, [row]);
+        for (const row of rows.filter(isLong)) await insertRows(tx, 'SearchBlock', [row]);
       });
     };
     for await (const block of blocks) {
@@ -124,12 +119,11 @@ export class SegmentWriter {
 
   async #step<T>(write: (tx: Transaction) => Promise<T>): Promise<T> {
     const written = await this.#db.transaction(async (tx) => {
-      const held = await tx.execute('UPDATE search_kinds SET held_until = ? WHERE kind = ? AND holder = ?', [
-        Date.now() + LEASE_MS,
-        this.#kind.code,
-        this.#holder,
-      ]);
-      if (held === 0) throw new Superseded();
+      const { affected } = await searchKindsIn(tx).update(
+        { kind: this.#kind.code, holder: this.#holder },
+        { heldUntil: Date.now() + LEASE_MS },
+      );
+      if (affected === 0) throw new Superseded();
       return write(tx);
     });
     await this.#between();
@@ -137,11 +131,10 @@ export class SegmentWriter {
   }
 
   async #assertBuilding(tx: Transaction): Promise<void> {
-    const building = await tx.execute('UPDATE search_segments SET touched = ? WHERE builder = ? AND state = ?', [
-      Date.now(),
-      this.#builder,
-      segmentState.building,
-    ]);
-    if (building === 0) throw new Superseded();
+    const { affected } = await segmentsIn(tx).update(
+      { builder: this.#builder, state: segmentState.building },
+      { touched: Date.now() },
+    );
+    if (affected === 0) throw new Superseded();
   }
 }
