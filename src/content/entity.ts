@@ -1,4 +1,5 @@
-import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
+import { EntitySchema, type EntitySchemaColumnOptions, type Repository } from 'typeorm';
+import type { Reader } from '../db/connection.ts';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
@@ -81,6 +82,21 @@ export interface FavoriteRow extends LinkRow {
 export interface ReactionRow extends FavoriteRow {
   type: 'like' | 'dislike';
 }
+
+/** A favorite, which has no type, or a reaction. */
+export type MarkRow = FavoriteRow & Partial<ReactionRow>;
+
+/** The repository of the records of a kind. */
+export const recordsIn = ({ manager }: Pick<Reader, 'manager'>, { entity }: ContentKind): Repository<ContentRow> =>
+  manager.getRepository(entity);
+
+/** The repository of the tags of a kind's records. */
+export const tagLinksIn = ({ manager }: Pick<Reader, 'manager'>, { tagTable }: ContentKind): Repository<TagLinkRow> =>
+  manager.getRepository(tagTable);
+
+/** The repository of the favorites, or of the reactions, of a kind, by its table. */
+export const marksIn = ({ manager }: Pick<Reader, 'manager'>, table: string): Repository<MarkRow> =>
+  manager.getRepository(table);
 
 const capitalised = (table: string): string =>
   table.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,10 +1,11 @@
+import { In, MoreThan } from 'typeorm';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
-import { inList } from '../../db/sql/in-list.ts';
-import type { Bytes } from '../../db/values.ts';
+import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes } from '../../db/values.ts';
+import { marksIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
-import { reactionColumns } from '../write/remove.ts';
+import { countColumnOf } from '../write/remove.ts';
 import { grouped } from '../write/tally.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
@@ -19,46 +20,42 @@ const removeSome = async (
   tx: Transaction,
   kind: ContentKind,
   table: string,
-  userId: Bytes,
-  ids: readonly Bytes[],
+  userId: string,
+  recordIds: readonly string[],
 ): Promise<number> => {
-  const { foreignKey, reactionTable } = kind;
-  const { sql, parameters } = inList(ids);
-  await lockRows(tx, kind.table, ids);
+  await lockRows(tx, kind.table, recordIds.map(storedIdToBytes));
   // Read again under the lock.
-  const rows = await tx.read<{ id: Bytes; type: keyof typeof reactionColumns | null }>(
-    `SELECT ${foreignKey} AS id, ${table === reactionTable ? 'type' : 'NULL AS type'} FROM ${table}
-    WHERE user_id = ? AND ${foreignKey} IN (${sql})`,
-    [userId, ...parameters],
-  );
+  const rows = await marksIn(tx, table).findBy({ userId, recordId: In(recordIds) });
   if (rows.length === 0) return 0;
-  const columns = grouped(rows, ({ type }) => (type === null ? 'favorite_count' : reactionColumns[type]));
-  for (const [column, counted] of columns) {
-    await incrementAll(tx, [{ table: kind.table, column, additions: counted.map(({ id }) => [id, -1] as const) }]);
+  for (const [column, counted] of grouped(rows, countColumnOf)) {
+    const additions = counted.map(({ recordId }) => [storedIdToBytes(recordId), -1] as const);
+    await incrementAll(tx, [{ table: kind.table, column, additions }]);
   }
   await recordReactions(
     tx,
     `${kind.router}.reactionsChanged`,
-    rows.map(({ id }) => id),
+    rows.map(({ recordId }) => storedIdToBytes(recordId)),
     new Date(),
   );
-  return tx.execute(`DELETE FROM ${table} WHERE user_id = ? AND ${foreignKey} IN (${sql})`, [userId, ...parameters]);
+  const { affected } = await marksIn(tx, table).delete({ userId, recordId: In(recordIds) });
+  return affected ?? 0;
 };
 
 /** Takes all favorites and reactions of a user to records of a kind back, some at once. @returns how many */
-export const removeEngagementOf = async (db: Database, kind: ContentKind, userId: Bytes): Promise<number> => {
+export const removeEngagementOf = async (db: Database, kind: ContentKind, user: Bytes): Promise<number> => {
+  const userId = idFromBytes(user);
   let removed = 0;
   for (const table of tablesOf(kind)) {
-    for (let after: Bytes = Buffer.alloc(0); ;) {
-      const rows = await db.read<{ id: Bytes }>(
-        `SELECT ${kind.foreignKey} AS id FROM ${table} WHERE user_id = ? AND ${kind.foreignKey} > ?
-        ORDER BY ${kind.foreignKey} LIMIT ${RECORDS_AT_ONCE}`,
-        [userId, after],
-      );
-      const last = rows.at(-1);
-      if (!last) break;
-      after = last.id;
-      const ids = rows.map(({ id }) => id);
+    for (let after = NIL_ID; ;) {
+      const rows = await marksIn(db, table).find({
+        where: { userId, recordId: MoreThan(after) },
+        order: { recordId: 'ASC' },
+        take: RECORDS_AT_ONCE,
+      });
+      const ids = rows.map(({ recordId }) => recordId);
+      const last = ids.at(-1);
+      if (last === undefined) break;
+      after = last;
       removed += await db.transaction((tx) => removeSome(tx, kind, table, userId, ids));
     }
   }
@@ -66,8 +63,9 @@ export const removeEngagementOf = async (db: Database, kind: ContentKind, userId
 };
 
 /** How many favorites and reactions a user has given to records of a kind. */
-export const countEngagementOf = async (reader: Reader, kind: ContentKind, userId: Bytes): Promise<number> => {
-  const counts = tablesOf(kind).map((table) => `(SELECT COUNT(*) FROM ${table} WHERE user_id = ?)`);
-  const [row] = await reader.read<{ n: number | string }>(`SELECT ${counts.join(' + ')} AS n`, [userId, userId]);
-  return Number(row?.n ?? 0);
+export const countEngagementOf = async (reader: Reader, kind: ContentKind, user: Bytes): Promise<number> => {
+  const userId = idFromBytes(user);
+  let n = 0;
+  for (const table of tablesOf(kind)) n += await marksIn(reader, table).countBy({ userId });
+  return n;
 };

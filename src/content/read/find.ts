@@ -1,6 +1,10 @@
+import { In } from 'typeorm';
 import type { Database } from '../../db/database.ts';
-import type { Bytes } from '../../db/values.ts';
+import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { recordsIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
+import { tagsIn } from '../tag/entity.ts';
+import { findTagged } from '../write/tag-names.ts';
 
 const READ_AT_ONCE = 1000;
 
@@ -13,27 +17,27 @@ export interface Marking {
 /** The ids of marked records of a kind, in their order, part by part. */
 export async function* findMarked(
   db: Database,
-  { table, tagTable, foreignKey }: ContentKind,
+  kind: ContentKind,
   { tagSlug, titleStart }: Marking,
 ): AsyncGenerator<Bytes[]> {
-  const tags = await db.read<{ id: number; slug: string }>('SELECT id, slug FROM tags WHERE slug = ?', [tagSlug]);
+  const tags = await tagsIn(db).findBy({ slug: tagSlug });
   // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
   const tag = tags.find(({ slug }) => slug === tagSlug);
   if (!tag) return;
-  for (let after: Bytes = Buffer.alloc(0); ;) {
-    const rows = await db.read<{ id: Bytes; title: string }>(
-      `SELECT r.id, r.title FROM ${tagTable} t JOIN ${table} r ON r.id = t.${foreignKey}
-      WHERE t.tag_id = ? AND t.${foreignKey} > ? ORDER BY t.${foreignKey} LIMIT ${READ_AT_ONCE}`,
-      [tag.id, after],
-    );
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.id;
-    yield rows.filter(({ title }) => title.startsWith(titleStart)).map(({ id }) => id);
+  for await (const ids of findTagged(db, kind, tag.id)) {
+    const rows = await recordsIn(db, kind).find({
+      select: { id: true, title: true },
+      where: { id: In(ids.map(idFromBytes)) },
+      order: { id: 'ASC' },
+    });
+    yield rows.filter(({ title }) => title.startsWith(titleStart)).map(({ id }) => storedIdToBytes(id));
   }
 }
 
-/** The ids of the records of a kind by an author, part by part; those that went meanwhile do not matter. */
+/**
+ * The ids of the records of a kind by an author, part by part; those that went meanwhile do not matter. SQL: it forces the
+ * index of authors.
+ */
 export async function* findByAuthor(db: Database, { table }: ContentKind, authorId: Bytes): AsyncGenerator<Bytes[]> {
   for (let after = { createdAt: '', id: Buffer.alloc(0) as Bytes }; ;) {
     const rows = await db.read<{ id: Bytes; created_at: string }>(

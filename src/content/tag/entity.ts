@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
 
 export interface TagRow {
   id: number;
@@ -11,6 +12,8 @@ export interface TagRow {
   /** The tag that took its place: records get that one instead, and it has none itself. */
   mergedInto: number | null;
 }
+
+export const tagsIn = repositoryOf<TagRow>('Tag');
 
 /**
  * The slug of a tag that records have never changes, so processes may remember it; the name may get another spelling. An

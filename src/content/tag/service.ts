@@ -1,16 +1,16 @@
+import { IsNull, MoreThan } from 'typeorm';
 import type { ContentKind } from '../kind.ts';
 import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import type { CountMade } from '../../auth/quotas.ts';
 import { normalise } from '../../search/text.ts';
+import { type TagRow, tagsIn } from './entity.ts';
 import { slugOf } from './slug.ts';
 
-export interface Tag {
-  id: number;
-  name: string;
-  slug: string;
-}
+// SQL: lists read the tags of their records by it, and each create finds or makes tags.
+
+export type Tag = Pick<TagRow, 'id' | 'name' | 'slug'>;
 
 const bySlug = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1);
 
@@ -106,27 +106,23 @@ export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string
 
 const LISTED_AT_ONCE = 1000;
 
-/** A tag with the numbers of its records. */
-export interface CountedTag extends Tag {
-  gameCount: number;
-  imagePostCount: number;
-}
+/** All tags that were not merged into others and that a condition holds for, oldest first. */
+export const tagsThat = async (reader: Reader, isSought: (tag: Tag) => boolean): Promise<TagRow[]> => {
+  const found: TagRow[] = [];
+  for (let last = 0; ;) {
+    const where = { id: MoreThan(last), mergedInto: IsNull() };
+    const tags = await tagsIn(reader).find({ where, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
+    found.push(...tags.filter(isSought));
+    if (tags.length < LISTED_AT_ONCE) return found;
+    last = tags.at(-1)?.id ?? last;
+  }
+};
 
 /**
  * All tags that were not merged into others, oldest first, or those with a text in the name or the slug. The comparison
  * ignores width, case and kana form.
  */
-export const listTags = async (reader: Reader, search = ''): Promise<CountedTag[]> => {
+export const listTags = (reader: Reader, search = ''): Promise<TagRow[]> => {
   const sought = normalise(search);
-  const found: CountedTag[] = [];
-  for (let last = 0; ;) {
-    const tags = await reader.read<CountedTag>(
-      `SELECT id, name, slug, game_count AS gameCount, image_post_count AS imagePostCount
-      FROM tags WHERE id > ? AND merged_into IS NULL ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
-      [last],
-    );
-    found.push(...tags.filter(({ name, slug }) => [name, slug].some((text) => normalise(text).includes(sought))));
-    if (tags.length < LISTED_AT_ONCE) return found;
-    last = tags.at(-1)?.id ?? last;
-  }
+  return tagsThat(reader, ({ name, slug }) => [name, slug].some((text) => normalise(text).includes(sought)));
 };

@@ -1,16 +1,18 @@
+import { In } from 'typeorm';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
+import { type Bytes, idFromBytes, listFromDb, storedIdToBytes } from '../../db/values.ts';
 import { keyOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
+import { type MarkRow, marksIn, recordsIn, tagLinksIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';
 import { tally } from './tally.ts';
-import { lockingRead } from '../../db/sql/lock-rows.ts';
+import { lockingRead, lockRows } from '../../db/sql/lock-rows.ts';
 
 /** A kind, and the counters of one of its records besides that of the kind: see `Draft.counters`. */
 export interface RemovableKind {
@@ -49,7 +51,7 @@ export interface Removal {
 
 /**
  * Removes records with their dependent rows, and decrements their counters, in the lock order of `store` in publish.ts. Tags
- * are kept, since publishing relies on that; only their counts fall.
+ * are kept, since publishing relies on that; only their counts fall. SQL: the ids of tags may come of a subquery.
  */
 const removeBatch = async (
   tx: Transaction,
@@ -57,7 +59,7 @@ const removeBatch = async (
   ids: readonly Bytes[],
   { shouldDelete = () => true, before }: Removal,
 ): Promise<number> => {
-  const { table, typeColumn, tagTable, favoriteTable, reactionTable, foreignKey, countColumn } = kind;
+  const { table, typeColumn, favoriteTable, reactionTable, countColumn } = kind;
   const among = inList(ids);
   const end = await lockingRead(tx, table, ids);
   const locked = await tx.read<RecordToDelete>(
@@ -84,11 +86,10 @@ const removeBatch = async (
       { table: 'tags', column: countColumn, additions: [...byTag].map(([id, n]) => [id, -n] as const) },
     ]);
   }
-  const gone = inList(rows.map(({ id }) => id));
-  for (const linked of [tagTable, favoriteTable, reactionTable]) {
-    await tx.execute(`DELETE FROM ${linked} WHERE ${foreignKey} IN (${gone.sql})`, gone.parameters);
-  }
-  await tx.execute(`DELETE FROM ${table} WHERE id IN (${gone.sql})`, gone.parameters);
+  const gone = rows.map(({ id }) => idFromBytes(id));
+  await tagLinksIn(tx, kind).delete({ recordId: In(gone) });
+  for (const marks of [favoriteTable, reactionTable]) await marksIn(tx, marks).delete({ recordId: In(gone) });
+  await recordsIn(tx, kind).delete({ id: In(gone) });
   // A document that holds nothing, and so is never found, takes the place of what search holds of a record.
   const documents = rows.map(({ id, created_at: at }) => ({
     key: keyOf(millisecondsOf(at), id),
@@ -121,10 +122,8 @@ const recordDeletions = async (
 /** The counts of a record that reactions of a type are in. */
 export const reactionColumns = { like: 'like_count', dislike: 'dislike_count' } as const;
 
-interface RemovedEngagementRow {
-  user_id: Bytes;
-  type: keyof typeof reactionColumns | null;
-}
+/** The count of a record that a favorite or reaction is in. */
+export const countColumnOf = ({ type }: MarkRow): string => (type ? reactionColumns[type] : 'favorite_count');
 
 /** Removes some favorites or reactions of a record, and counts them no more. Returns whether there may be more. */
 const removeEngagement = async (
@@ -134,31 +133,17 @@ const removeEngagement = async (
   id: Bytes,
   beforeEngagement: Removal['beforeEngagement'],
 ): Promise<boolean> => {
-  const { foreignKey, reactionTable } = kind;
-  await tx.read(`SELECT id FROM ${kind.table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
-  const rows = await tx.read<RemovedEngagementRow>(
-    `SELECT user_id, ${table === reactionTable ? 'type' : 'NULL AS type'} FROM ${table}
-    WHERE ${foreignKey} = ? LIMIT ${MARKS_AT_ONCE}`,
-    [id],
-  );
-  const users = rows.map(({ user_id: user }) => user);
-  await beforeEngagement?.(tx, table, id, users);
-  for (const part of partsOf(users)) {
-    const { sql, parameters } = inList(part);
-    await tx.execute(`DELETE FROM ${table} WHERE ${foreignKey} = ? AND user_id IN (${sql})`, [id, ...parameters]);
-  }
-  const counts = tally(rows.map(({ type }) => (type === null ? 'favorite_count' : reactionColumns[type])));
+  await lockRows(tx, kind.table, [id]);
+  const recordId = idFromBytes(id);
+  const rows = await marksIn(tx, table).find({ where: { recordId }, take: MARKS_AT_ONCE });
+  const users = rows.map(({ userId }) => userId);
+  await beforeEngagement?.(tx, table, id, users.map(storedIdToBytes));
+  for (const part of partsOf(users)) await marksIn(tx, table).delete({ recordId, userId: In(part) });
+  const counts = tally(rows.map(countColumnOf));
   for (const [column, n] of counts)
     await incrementAll(tx, [{ table: kind.table, column, additions: [[id, -n] as const] }]);
   return rows.length === MARKS_AT_ONCE;
 };
-
-interface Marked {
-  id: Bytes;
-  /** Sums are texts in the protocol of MySQL. */
-  favorites: number | string;
-  reactions: number | string;
-}
 
 /**
  * Parts of records to remove together. Of a record with very many favorites or reactions, most are removed before, so that
@@ -170,20 +155,20 @@ async function* batchesOf(
   ids: readonly Bytes[],
   { beforeEngagement }: Removal,
 ): AsyncGenerator<Bytes[]> {
-  const { table, favoriteTable, reactionTable } = kind;
+  const { favoriteTable, reactionTable } = kind;
   for (let start = 0; start < ids.length; start += REMOVED_AT_ONCE) {
-    const among = inList(ids.slice(start, start + REMOVED_AT_ONCE));
-    const rows = await db.read<Marked>(
-      `SELECT id, favorite_count AS favorites, like_count + dislike_count AS reactions FROM ${table}
-      WHERE id IN (${among.sql}) ORDER BY id`,
-      among.parameters,
-    );
+    const rows = await recordsIn(db, kind).find({
+      select: { id: true, favoriteCount: true, likeCount: true, dislikeCount: true },
+      where: { id: In(ids.slice(start, start + REMOVED_AT_ONCE).map(idFromBytes)) },
+      order: { id: 'ASC' },
+    });
     let batch: Bytes[] = [];
     let engagement = 0;
-    for (const { id, favorites, reactions } of rows) {
+    for (const { id: recordId, favoriteCount, likeCount, dislikeCount } of rows) {
+      const id = storedIdToBytes(recordId);
       const counted = [
-        [favoriteTable, Number(favorites)],
-        [reactionTable, Number(reactions)],
+        [favoriteTable, favoriteCount],
+        [reactionTable, likeCount + dislikeCount],
       ] as const;
       for (const [marked, n] of counted) {
         if (n <= MARKS_AT_ONCE) engagement += n;

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { IsNull, MoreThan } from 'typeorm';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
-import { type Bytes, listFromDb } from '../../db/values.ts';
+import { type Bytes, idFromBytes, listFromDb, NIL_ID, storedIdToBytes } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
+import { recordsIn, tagLinksIn } from '../entity.ts';
+import { tagsIn } from '../tag/entity.ts';
 import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
@@ -33,7 +36,7 @@ interface Searched extends SearchedColumns {
   text: string;
 }
 
-/** Reads records with the search texts that they should have. */
+/** Reads records with the search texts that they should have. SQL: the ids of their tags may come of a subquery. */
 export const readSearched = async (
   reader: Reader,
   kind: ContentKind,
@@ -64,8 +67,7 @@ const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[])
   // Read again under the lock.
   const wrong = (await readSearched(tx, kind, ids, await lockingRead(tx, kind.table, ids))).filter(isWrong);
   if (wrong.length === 0) return 0;
-  for (const { id, text } of wrong)
-    await tx.execute(`UPDATE ${kind.table} SET search_text = ? WHERE id = ?`, [text, id]);
+  for (const { id, text } of wrong) await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
   const documents = wrong.map(({ id, created_at: createdAt, text, type, tagIds }) => ({
     key: keyOf(millisecondsOf(createdAt), id),
     text,
@@ -75,43 +77,42 @@ const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[])
   return wrong.length;
 };
 
+/** The ids of the records of a kind that have a tag, in their order, part by part. */
+export async function* findTagged(db: Database, kind: ContentKind, tagId: number): AsyncGenerator<Bytes[]> {
+  for (let after = NIL_ID; ;) {
+    const links = await tagLinksIn(db, kind).find({
+      select: { recordId: true },
+      where: { tagId, recordId: MoreThan(after) },
+      order: { recordId: 'ASC' },
+      take: RECORDS_AT_ONCE,
+    });
+    const last = links.at(-1);
+    if (!last) return;
+    after = last.recordId;
+    yield links.map(({ recordId }) => storedIdToBytes(recordId));
+  }
+}
+
 /**
  * Indexes the records of a kind that have a tag by the current names of their tags. Returns how many were indexed by other
  * names.
  */
 const repairSearchTexts = async (db: Database, kind: ContentKind, tagId: number): Promise<number> => {
-  const { tagTable, foreignKey } = kind;
   let mended = 0;
-  let after: Bytes = Buffer.alloc(0);
-  for (;;) {
-    const rows = await db.read<{ id: Bytes }>(
-      `SELECT ${foreignKey} AS id FROM ${tagTable} WHERE tag_id = ? AND ${foreignKey} > ?
-      ORDER BY ${foreignKey} LIMIT ${RECORDS_AT_ONCE}`,
-      [tagId, after],
-    );
-    const last = rows.at(-1);
-    if (!last) return mended;
-    after = last.id;
-    const records = await readSearched(
-      db,
-      kind,
-      rows.map(({ id }) => id),
-    );
-    const wrong = records.filter(isWrong).map(({ id }) => id);
+  for await (const ids of findTagged(db, kind, tagId)) {
+    const wrong = (await readSearched(db, kind, ids)).filter(isWrong).map(({ id }) => id);
     if (wrong.length > 0) mended += await db.transaction((tx) => repair(tx, kind, wrong));
   }
+  return mended;
 };
 
 const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefined): Promise<Tag | undefined> =>
   db.transaction(async (tx) => {
-    const rows = await tx.read<Tag>(
-      `SELECT id, name, slug FROM tags WHERE slug = ? AND merged_into IS NULL ${tx.dialect.forUpdate}`,
-      [slug],
-    );
+    const rows = await tagsIn(tx).find({ where: { slug, mergedInto: IsNull() }, ...tx.dialect.lockingRows });
     // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
     const tag = rows.find((row) => row.slug === slug);
     if (tag && tag.name !== name) {
-      await tx.execute('UPDATE tags SET name = ? WHERE id = ?', [name, tag.id]);
+      await tagsIn(tx).update({ id: tag.id }, { name });
       const act = { action: 'tags rename', subject: `tag ${slug}`, before: { name: tag.name }, after: { name } };
       await record(tx, by, act);
       await recordEvents(tx, [{ type: 'tag.updated', record: { slug } }], new Date());

@@ -3,50 +3,29 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import type { ContentKind } from '../kind.ts';
-import { findTags, makeMissingTags, type Tag } from '../tag/service.ts';
+import { type TagRow, tagsIn } from '../tag/entity.ts';
+import { findTags, makeMissingTags, type Tag, tagsThat } from '../tag/service.ts';
 import { slugOf } from '../tag/slug.ts';
 
-const READ_AT_ONCE = 1000;
-
-interface TagRow extends Tag {
-  merged_into: number | null;
-}
-
 /** No name has a slug that begins with a hyphen. */
-const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> =>
-  tx.execute('UPDATE tags SET slug = ? WHERE id = ?', [`-${id}`, id]);
+const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> => tagsIn(tx).update({ id }, { slug: `-${id}` });
 
 const isOutdated = ({ name, slug }: Tag): boolean => slugOf(name) !== slug;
 
 /** The tags whose slug is not that of their name, oldest first: earlier versions made other slugs. */
-export const findOutdatedSlugs = async (db: Database): Promise<Tag[]> => {
-  const found: Tag[] = [];
-  for (let after = 0; ;) {
-    const rows = await db.read<Tag>(
-      `SELECT id, name, slug FROM tags WHERE id > ? AND merged_into IS NULL ORDER BY id LIMIT ${READ_AT_ONCE}`,
-      [after],
-    );
-    found.push(...rows.filter(isOutdated));
-    const last = rows.at(-1);
-    if (!last) return found;
-    after = last.id;
-  }
-};
+export const findOutdatedSlugs = (db: Database): Promise<Tag[]> => tagsThat(db, isOutdated);
 
 /** Frees a slug that another tag is to have, from a tag that is outdated itself or was merged into that one. */
 const freeSlug = async (tx: Transaction, holder: TagRow | undefined, { id }: Tag): Promise<void> => {
   if (!holder) return;
-  const { merged_into: into } = holder;
+  const { mergedInto: into } = holder;
   if (into === id || (into === null && isOutdated(holder))) await vacate(tx, holder);
 };
 
 const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: string, by: Actor): Promise<void> => {
-  const rows = await tx.read<TagRow>(
-    `SELECT id, name, slug, merged_into FROM tags WHERE id = ? OR slug = ? ORDER BY id ${tx.dialect.forUpdate}`,
-    [id, slug],
-  );
+  const rows = await tagsIn(tx).find({ where: [{ id }, { slug }], order: { id: 'ASC' }, ...tx.dialect.lockingRows });
   const tag = rows.find((row) => row.id === id);
-  if (!tag || tag.merged_into !== null || slugOf(tag.name) !== slug || tag.slug === slug) return;
+  if (!tag || tag.mergedInto !== null || slugOf(tag.name) !== slug || tag.slug === slug) return;
   // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
   await freeSlug(
     tx,
@@ -56,7 +35,7 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
   const found = await findTags(tx, [slug]);
   await makeMissingTags(tx, kind, new Map([[slug, tag.name]]), new Map(), found);
   const into = found.get(slug)!;
-  await tx.execute('UPDATE tags SET merged_into = ? WHERE id = ? OR merged_into = ?', [into.id, id, id]);
+  await tagsIn(tx).update([{ id }, { mergedInto: id }], { mergedInto: into.id });
   await record(tx, by, {
     action: 'tags merge',
     subject: `tag ${tag.slug}`,
