@@ -33,6 +33,8 @@ export interface KeyColumns {
   created_at: string;
 }
 
+export const keysIn = repositoryOf<ApiKeyRow>('ApiKey');
+
 /** The count of things that a key made in a day. It has no foreign key, whose lock all calls of the key would share. */
 interface KeyQuotaRow {
   keyId: string;
@@ -42,7 +44,7 @@ interface KeyQuotaRow {
   n: number;
 }
 
-export const keysIn = repositoryOf<ApiKeyRow>('ApiKey');
+export const keyQuotasIn = repositoryOf<KeyQuotaRow>('KeyQuota');
 
 export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
   const { id, text, count } = columnTypes(engine);
@@ -59,13 +61,15 @@ export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
 };
 
 /** The number of calls of an operation by a key on a day. */
-interface KeyUseRow {
+export interface KeyUseRow {
   keyId: string;
   /** `2026-04-01`, in UTC. */
   day: string;
   operation: string;
   n: number;
 }
+
+export const keyUsesIn = repositoryOf<KeyUseRow>('KeyUse');
 
 export const keyUseEntity = (engine: Engine): EntitySchema<KeyUseRow> => {
   const { id, text, count } = columnTypes(engine);

@@ -1,3 +1,4 @@
+import { LessThan } from 'typeorm';
 import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract/limits.ts';
 import type { Transaction } from '../db/connection.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
@@ -5,6 +6,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { memoize } from '../db/sql/memoize.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
+import { keyQuotasIn } from './entity.ts';
 import type { Caller } from './verifier.ts';
 
 const DAY_MS = 86_400_000;
@@ -56,17 +58,11 @@ const add = async (
   item: keyof typeof quotas | typeof ANSWERS,
   more: number,
 ): Promise<number> => {
-  const id = storedIdToBytes(keyId);
   const day = dayOf(now);
-  await insertValues(tx, addition(tx.dialect), [[id, day, item, more]]);
-  const [row] = await tx.read<{ n: number }>('SELECT n FROM key_quotas WHERE key_id = ? AND day = ? AND what = ?', [
-    id,
-    day,
-    item,
-  ]);
-  const n = row?.n ?? 0;
+  await insertValues(tx, addition(tx.dialect), [[storedIdToBytes(keyId), day, item, more]]);
+  const n = (await keyQuotasIn(tx).findOneBy({ keyId, day, what: item }))?.n ?? 0;
   // The first count of a day deletes those of earlier days.
-  if (n === more) await tx.execute('DELETE FROM key_quotas WHERE key_id = ? AND day < ?', [id, day]);
+  if (n === more) await keyQuotasIn(tx).delete({ keyId, day: LessThan(day) });
   return n;
 };
 
@@ -94,12 +90,9 @@ export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade 
 
 /** Whether an answer of this size fits the quota of the key, and counts it if so. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {
-  if ((await add(tx, quota, ANSWERS, bytes)) <= DAILY_KEPT_ANSWERS) return true;
-  await tx.execute('UPDATE key_quotas SET n = n - ? WHERE key_id = ? AND day = ? AND what = ?', [
-    bytes,
-    storedIdToBytes(quota.keyId),
-    dayOf(quota.now),
-    ANSWERS,
-  ]);
+  const sum = await add(tx, quota, ANSWERS, bytes);
+  if (sum <= DAILY_KEPT_ANSWERS) return true;
+  const { keyId, now } = quota;
+  await keyQuotasIn(tx).update({ keyId, day: dayOf(now), what: ANSWERS }, { n: sum - bytes });
   return false;
 };

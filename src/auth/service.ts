@@ -151,7 +151,8 @@ export const rotateKey = (
   });
 
 /**
- * Stores the times at which keys were last used, in one statement. A later time that another process stored is kept.
+ * Stores the times at which keys were last used. A later time that another process stored is kept. SQL: one statement for
+ * all keys of some seconds.
  */
 export const storeLastUses = (db: WorkloadPool, uses: ReadonlyMap<string, Date>, deadline?: Deadline): Promise<void> =>
   db.transaction(

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
+import { In, LessThan, MoreThan } from 'typeorm';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Dialect } from '../db/dialect.ts';
-import { inList, partsOf } from '../db/sql/in-list.ts';
+import { padded, partsOf } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';
-import { idFromBytes, soughtId, storedIdToBytes } from '../db/values.ts';
+import { storedIdToBytes } from '../db/values.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import type { Deadline } from '../base/deadline.ts';
+import { keysIn, type KeyUseRow, keyUsesIn } from './entity.ts';
 
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;
@@ -33,19 +35,18 @@ const store = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promis
   const inOrder = [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const rows = inOrder.map(([name, n]) => {
     const [keyId = '', day = '', operation = ''] = name.split(' ');
-    return [storedIdToBytes(keyId), day, operation, n] as const;
+    return [keyId, day, operation, n] as const;
   });
   // Keys may have been deleted meanwhile, with their counts.
   const known = new Set<string>();
-  for (const part of partsOf([...new Set(inOrder.map(([name]) => name.split(' ', 1).join('')))])) {
-    const { sql, parameters } = inList(part.map(storedIdToBytes));
-    const found = await tx.read<{ id: Uint8Array }>(`SELECT id FROM api_keys WHERE id IN (${sql})`, parameters);
-    for (const { id } of found) known.add(idFromBytes(id));
+  for (const part of partsOf([...new Set(rows.map(([keyId]) => keyId))])) {
+    const found = await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } });
+    for (const { id } of found) known.add(id);
   }
   await insertValues(
     tx,
     addition(tx.dialect),
-    rows.filter(([id]) => known.has(idFromBytes(id))),
+    rows.filter(([keyId]) => known.has(keyId)).map(([keyId, ...count]) => [storedIdToBytes(keyId), ...count]),
   );
 };
 
@@ -94,32 +95,25 @@ export class KeyUses {
   }
 }
 
-/** The number of calls of an operation by a key on a day. */
-export interface KeyUse {
-  day: string;
-  operation: string;
-  n: number;
-}
-
 /** The uses of a key in the last `days` days, today included, the latest day first. */
-export const readUses = (reader: Reader, keyId: string, now: Date, days: number): Promise<KeyUse[]> =>
-  reader.read<KeyUse>(
-    'SELECT day, operation, n FROM key_uses WHERE key_id = ? AND day > ? ORDER BY day DESC, n DESC, operation',
-    [soughtId(keyId), dayOf(new Date(now.getTime() - days * DAY_MS))],
-  );
+export const readUses = (reader: Reader, keyId: string, now: Date, days: number): Promise<Omit<KeyUseRow, 'keyId'>[]> =>
+  keyUsesIn(reader).find({
+    select: { day: true, operation: true, n: true },
+    where: { keyId, day: MoreThan(dayOf(new Date(now.getTime() - days * DAY_MS))) },
+    order: { day: 'DESC', n: 'DESC', operation: 'ASC' },
+  });
 
 /** Deletes some counts of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
-export const sweepUses = async (db: Pick<WorkloadPool, 'read' | 'transaction'>, now: Date): Promise<boolean> => {
+export const sweepUses = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
   const end = dayOf(new Date(now.getTime() - KEPT_DAYS * DAY_MS));
-  const rows = await db.read<{ key_id: Uint8Array; day: string; operation: string }>(
-    `SELECT key_id, day, operation FROM key_uses WHERE day < ? ORDER BY day LIMIT ${SWEPT_AT_ONCE}`,
-    [end],
-  );
+  const rows = await keyUsesIn(db).find({
+    where: { day: LessThan(end) },
+    order: { day: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
   if (rows.length === 0) return false;
   await db.transaction(async (tx) => {
-    for (const { key_id: keyId, day, operation } of rows) {
-      await tx.execute('DELETE FROM key_uses WHERE key_id = ? AND day = ? AND operation = ?', [keyId, day, operation]);
-    }
+    for (const { keyId, day, operation } of rows) await keyUsesIn(tx).delete({ keyId, day, operation });
   });
   return rows.length === SWEPT_AT_ONCE;
 };

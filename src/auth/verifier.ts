@@ -55,7 +55,7 @@ const keyInfo = (row: KeyColumns): KeyInfo => ({
   createdAt: new Date(timeFromDb(row.created_at)),
 });
 
-/** The keys with these hashes, or undefined. */
+/** The keys with these hashes, or undefined. SQL: calls wait for it, unless their key is cached. */
 const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const { sql, parameters } = inList(hashes);
   const rows = await reader.read<KeyColumns & { key_hash: Bytes; suspended_at: string | null }>(

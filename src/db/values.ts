@@ -42,9 +42,6 @@ export const idToBytes = (id: string): Buffer | undefined => {
   return bytes;
 };
 
-/** The bytes by which to look for an id: for a text that no id of ours can be, none, which no row has. */
-export const soughtId = (id: string): Buffer => idToBytes(id) ?? Buffer.alloc(0);
-
 /** The lowest 16 bytes of an id of this instant or later. */
 export const firstIdBytes = (time: Date): Buffer => {
   const bytes = Buffer.alloc(16);
