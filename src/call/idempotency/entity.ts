@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
 import type { Bytes } from '../../db/values.ts';
 
 /** The answer of an idempotent call. No other table refers to it, so that it can expire by itself. */
@@ -19,6 +20,8 @@ export interface IdempotencyColumns {
   input_hash: Bytes;
   answer: string;
 }
+
+export const idempotencyRecordsIn = repositoryOf<IdempotencyRow>('IdempotencyRecord');
 
 /** Stored in the order of time: an order by random hashes would write to another page each time. */
 export const idempotencyEntity = (engine: Engine): EntitySchema<IdempotencyRow> => {

@@ -1,20 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { LessThan } from 'typeorm';
 import { IDEMPOTENCY_HOURS } from '../../../contract/index.ts';
 import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { chunksOf, padded, placeholders } from '../../db/sql/in-list.ts';
-import { insertInto } from '../../db/sql/insert.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import type { IdempotencyColumns } from './entity.ts';
+import { type IdempotencyColumns, idempotencyRecordsIn } from './entity.ts';
 import { type IdempotentCall, IdempotentReplay } from './call.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Records from before this time have expired. */
-const oldest = (now: Date): string => timeToDb(new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS));
+const oldest = (now: Date): Date => new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS);
 
+// SQL: each idempotent call loads and saves its record.
 const reading = memoizeBySize(
   (calls) => `SELECT call_hash, input_hash, answer, created_at < ? AS expired
   FROM idempotency_records WHERE call_hash IN (${placeholders(calls)})`,
@@ -44,7 +45,7 @@ export interface StoredCalls {
 export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
   const rows = await reader.read<IdempotencyColumns & { expired: number }>(reading(hashes.length), [
-    oldest(now),
+    timeToDb(oldest(now)),
     ...hashes,
   ]);
   const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.call_hash), row]));
@@ -79,7 +80,7 @@ export const save = async (
 ): Promise<void> => {
   if (isStale) {
     const hashes = padded(made.map(({ call }) => call.callHash));
-    await tx.execute(removal(hashes.length), [...hashes, oldest(now)]);
+    await tx.execute(removal(hashes.length), [...hashes, timeToDb(oldest(now))]);
   }
   const time = timeToDb(now);
   const insert = insertion(tx.dialect);
@@ -97,15 +98,13 @@ export const save = async (
   }
 };
 
-const trial = insertInto('idempotency_records', ['created_at', 'call_hash', 'input_hash', 'answer'])(1);
 const HASH_BYTES = 32;
 
 /** Probes whether writes work: inserts a record that no call has, and removes it in the same transaction. */
 export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
-  const hash = randomBytes(HASH_BYTES);
-  const time = timeToDb(now);
-  await tx.execute(trial, [time, hash, hash, '']);
-  await tx.execute('DELETE FROM idempotency_records WHERE created_at = ? AND call_hash = ?', [time, hash]);
+  const callHash = randomBytes(HASH_BYTES);
+  await idempotencyRecordsIn(tx).insert({ createdAt: now, callHash, inputHash: callHash, answer: '' });
+  await idempotencyRecordsIn(tx).delete({ callHash });
 };
 
 /** The records removed in one transaction: few, since each may hold an answer of megabytes. */
@@ -116,12 +115,14 @@ export const sweepRecords = async (
   db: Reader & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
   now: Date,
 ): Promise<boolean> => {
-  const rows = await db.read<Pick<IdempotencyColumns, 'call_hash'>>(
-    `SELECT call_hash FROM idempotency_records WHERE created_at < ? ORDER BY created_at LIMIT ${SWEPT_AT_ONCE}`,
-    [oldest(now)],
-  );
+  const rows = await idempotencyRecordsIn(db).find({
+    select: { createdAt: true, callHash: true },
+    where: { createdAt: LessThan(oldest(now)) },
+    order: { createdAt: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
   if (rows.length === 0) return false;
-  const hashes = padded(rows.map((row) => row.call_hash));
-  await db.transaction((tx) => tx.execute(removal(hashes.length), [...hashes, oldest(now)]));
+  const hashes = padded(rows.map(({ callHash }) => callHash));
+  await db.transaction((tx) => tx.execute(removal(hashes.length), [...hashes, timeToDb(oldest(now))]));
   return rows.length === SWEPT_AT_ONCE;
 };
