@@ -1,5 +1,5 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
-import type { ContentRow } from '../content/entity.ts';
+import { type ContentRow, recordsIn, tagLinksIn } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
@@ -10,7 +10,7 @@ import type { ContentContext } from '../content/context.ts';
 import type { Transaction } from '../db/connection.ts';
 import { incrementAll } from '../db/sql/increment.ts';
 import { updateRow } from '../db/sql/update.ts';
-import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
+import { isId, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import { counterOf, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
@@ -18,7 +18,7 @@ import { recordEvents } from '../event/outbox/record.ts';
 import type { Call } from '../call/procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
 import type { Reaction } from '../content/engagement/toggle.ts';
-import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
+import { keyOf, labelsOf } from '../search/document.ts';
 import { enqueueDocuments } from '../search/write-buffer.ts';
 import {
   byOwnSlug,
@@ -124,7 +124,7 @@ export const updateImagePost = <Output extends object>(
             : await replaceTags(tx, id, tagNames, quotaOf(call.caller));
         update.searchText = recordSearchText(changes.title ?? post.title, current);
         update.tagIds = joinTagIds(current);
-        const key = keyOf(millisecondsOf(post.created_at), storedIdToBytes(id));
+        const key = keyOf(post.createdAt.getTime(), storedIdToBytes(id));
         const labels = labelsOf(
           null,
           current.map((tag) => tag.id),
@@ -132,7 +132,8 @@ export const updateImagePost = <Output extends object>(
         await enqueueDocuments(tx, imageKind.search, [{ key, text: update.searchText, labels }], true);
       }
       await updateRow(tx, imageKind.entity, id, update);
-      await recordEvents(tx, [{ type: 'image.updated', record: storedIdToBytes(id), actor: post.author_id }], at);
+      const actor = storedIdToBytes(userId);
+      await recordEvents(tx, [{ type: 'image.updated', record: storedIdToBytes(id), actor }], at);
     }
     return look(tx);
   };
@@ -141,23 +142,15 @@ export const updateImagePost = <Output extends object>(
   return writes.do({ deadline: call.deadline, idempotent }, change, { look });
 };
 
-interface OwnPost {
-  author_id: Bytes;
-  title: string;
-  created_at: string;
-}
+type OwnPost = Pick<ContentRow, 'authorId' | 'title' | 'createdAt'>;
 
 /** Locks a post of the user. */
 const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<OwnPost> => {
-  const key = idToBytes(id);
-  const [post] = key
-    ? await tx.read<OwnPost>(
-        `SELECT author_id, title, created_at FROM image_posts WHERE id = ? ${tx.dialect.forUpdate}`,
-        [key],
-      )
-    : [];
+  const select = { id: true, authorId: true, title: true, createdAt: true };
+  const post =
+    isId(id) && (await recordsIn(tx, imageKind).findOne({ select, where: { id }, ...tx.dialect.lockingRows }));
   if (!post) throw new AppError(imageKind.notFound);
-  if (idFromBytes(post.author_id) !== userId) throw new AppError('NOT_OWNER');
+  if (post.authorId !== userId) throw new AppError('NOT_OWNER');
   return post;
 };
 
@@ -181,11 +174,8 @@ const replaceTags = async (
   await makeMissingTags(tx, imageKind, spellings, counts, tags, counterOf(tx, quota));
   const bySlug = byOwnSlug(tags.values());
   const wanted = slugs.map((slug) => bySlug.get(slug) as Tag);
-  const key = storedIdToBytes(id);
-  if (earlier.length > 0) {
-    await tx.execute(`DELETE FROM ${imageKind.tagTable} WHERE ${imageKind.foreignKey} = ?`, [key]);
-  }
-  await insertTagLinks(tx, imageKind, [{ id: key, tags: wanted }]);
+  if (earlier.length > 0) await tagLinksIn(tx, imageKind).delete({ recordId: id });
+  await insertTagLinks(tx, imageKind, [{ id: storedIdToBytes(id), tags: wanted }]);
   return wanted;
 };
 

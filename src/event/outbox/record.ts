@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { In } from 'typeorm';
 import type { EventType } from '../../../contract/index.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
-import { inList } from '../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, timeToDb } from '../../db/values.ts';
+import { pendingReactionsIn } from './entity.ts';
 
 /** The types of events as they are stored: a number never gets another meaning. */
 export const typeCodes: Readonly<Record<EventType, number>> = {
@@ -92,6 +93,5 @@ export const recordReactions = async (
 /** Forgets the pending reactions to records, which are locked and about to go. */
 export const forgetReactions = async (tx: Transaction, records: readonly Bytes[]): Promise<void> => {
   if (!tx.recording || records.length === 0) return;
-  const { sql, parameters } = inList(records);
-  await tx.execute(`DELETE FROM event_reactions WHERE record_id IN (${sql})`, parameters);
+  await pendingReactionsIn(tx).delete({ recordId: In(records.map(idFromBytes)) });
 };
