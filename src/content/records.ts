@@ -10,6 +10,8 @@ import type { ContentKind } from './kind.ts';
 import { tagIdsOf } from './tag-ids.ts';
 import type { ViewerColumns } from './viewer.ts';
 
+// SQL: each list, each read of a record and each write that answers with one runs these.
+
 /** A record with its tags: what the views make the wire shapes from. */
 export interface ContentRecord<Columns> {
   row: Columns & SharedColumns;

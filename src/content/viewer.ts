@@ -19,7 +19,10 @@ const MAX_PAIRS = 64;
 
 const nameOf = (viewerId: string, recordId: string): string => `${viewerId} ${recordId}`;
 
-/** Reads what users did to records; `of` a pair that was asked for is what is found of it. */
+/**
+ * Reads what users did to records; `of` a pair that was asked for is what is found of it. SQL: users' reads of records wait
+ * for it, and it reads both tables by one statement.
+ */
 export const readViewings = async (
   reader: Reader,
   kind: ContentKind,

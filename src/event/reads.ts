@@ -61,7 +61,10 @@ type FoundRow = {
   cursor_id: Bytes | null;
 } & (EventColumns | { [Name in keyof EventColumns]: null });
 
-/** Reads the extent of the feed, the event at a position, and those that follow it, as they are at one moment. */
+/**
+ * Reads the extent of the feed, the event at a position, and those that follow it, as they are at one moment. SQL: each
+ * read of the feed runs it.
+ */
 const readFound = (reader: Reader, query: EventQuery, from: number): Promise<FoundRow[]> => {
   const arms = armsOf(query);
   const most = query.limit + 1;

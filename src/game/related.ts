@@ -7,6 +7,8 @@ import { AppError } from '../base/errors.ts';
 import type { GameSummaryColumns } from './entity.ts';
 import { gameKind } from './kind.ts';
 
+// SQL: each call runs these, whose scores the database computes.
+
 /** The newest games of each tag, and of the original author, that are considered: each is a record to be looked up. */
 const CANDIDATES = 100;
 const SAME_TYPE = 0.5;

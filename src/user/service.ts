@@ -223,7 +223,7 @@ const findUsers = async (
   return all && [...first, ...all.filter((id) => !known.has(idFromBytes(id)))].slice(0, limit);
 };
 
-/** The users with these ids, in their order. */
+/** The users with these ids, in their order. SQL: each search of users runs it, or the one below. */
 const readSummaries = async (reader: Reader, ids: readonly Bytes[]): Promise<UserSummaryColumns[]> => {
   if (ids.length === 0) return [];
   const { sql, parameters } = inList(ids);

@@ -58,7 +58,7 @@ interface EngagementTable {
   storeCounts: ToggleStatement;
 }
 
-/** `mark` is which mark a row `m` stands for. */
+/** `mark` is which mark a row `m` stands for. SQL: each toggle runs these, whose texts are made once. */
 const engagementTable = (
   dialect: Dialect,
   { table: records, foreignKey }: ContentKind,

@@ -128,7 +128,7 @@ export class TagDictionary implements TagNames {
     return slugs.some((slug) => now.get(slug)?.id !== known.get(slug));
   }
 
-  /** Reads tags by their slugs, and remembers about how many records they have. */
+  /** Reads tags by their slugs, and remembers about how many records they have. SQL: lists by tags wait for it. */
   async #count(kind: ContentKind, slugs: readonly string[]): Promise<Map<string, KnownTag>> {
     const tags = new Map<string, KnownTag>();
     const { sql, parameters } = inList(slugs);

@@ -42,6 +42,7 @@ const refusalOf = (author: AuthorColumns | undefined): AppError | undefined => {
   return author.suspended_at === null ? undefined : new AppError('USER_SUSPENDED');
 };
 
+/** SQL: each create reads its author and its tags, in one round trip. */
 const authorAndTags = memoizeBySize(
   (n) => `SELECT u.nickname, u.avatar, u.suspended_at, ${SOUGHT_TAG}
   FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) ${MERGED} WHERE u.id = ?`,
@@ -109,6 +110,7 @@ interface Creation {
 /** Thrown when calls cannot be stored together. `GroupCommit` then stores them in smaller groups. */
 class NotTogether extends Error {}
 
+/** SQL: creates that are stored together read their authors by it. */
 const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<Map<string, AuthorColumns>> => {
   const { sql, parameters } = inList([...ids].map(storedIdToBytes));
   const rows = await tx.read<AuthorColumns & { id: Bytes }>(

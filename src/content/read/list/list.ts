@@ -81,7 +81,7 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   return { ...query, page, terms, slugs, filters, position };
 };
 
-/** A SELECT of the ids on a page, with what they are sorted by. */
+/** A SELECT of the ids on a page, with what they are sorted by. In SQL: each list runs it, by the indexes of its plan. */
 interface PageOfIds {
   sql: string;
   parameters: Parameter[];

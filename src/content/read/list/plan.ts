@@ -68,7 +68,7 @@ const tagJoins = (dialect: Dialect, kind: ContentKind, tags: readonly KnownTag[]
 
 const termConditions = (terms: readonly string[]): string[] => terms.map(() => 'INSTR(r.search_text, ?) > 0');
 
-/** A join that keeps records with a tag, all of whose rows are gathered first. */
+/** A join that keeps records with a tag, all of whose rows are gathered first. SQL: plans force indexes and orders of joins. */
 const hashJoin = (dialect: Dialect, kind: ContentKind, tag: KnownTag) => ({
   sql: ` ${dialect.joinInOrder} (SELECT DISTINCT ${kind.foreignKey} AS id
     FROM ${kind.tagTable} ${dialect.useIndex(`${kind.tagTable}_tag`)} WHERE tag_id = ?) h ON h.id = r.id`,

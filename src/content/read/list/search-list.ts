@@ -111,6 +111,7 @@ const sortMatches = async (
   for (let start = 0; start < keys.length; start += SORTED_AT_ONCE) {
     const some = new Map(keys.slice(start, start + SORTED_AT_ONCE).map((key) => [hexOf(idOfKey(key)), key]));
     const { sql, parameters } = inList([...some.values()].map((key): Parameter => idOfKey(key)));
+    // SQL: a search by a counter reads those of all that it finds.
     const rows = await reader.read<SortedColumns>(
       `SELECT id, ${counter} AS count FROM ${table} WHERE id IN (${sql})`,
       parameters,

@@ -10,7 +10,7 @@ const REMEMBERED = 1000;
 /** A time range with more records is large, however many there are. */
 const MAX_COUNTED = 10 * MAX_PAGE_DEPTH;
 
-/** The numbers that plans go by. Answers never come from here. */
+/** The numbers that plans go by. Answers never come from here. SQL: lists wait for them, and counting ends at a limit. */
 export class Statistics {
   readonly #reader: Reader;
   readonly #known = new LRUCache<string, number>({ max: REMEMBERED, ttl: BELIEVED_MS });

@@ -7,7 +7,7 @@ import type { ContentKind } from '../../kind.ts';
 import { removalCounter } from '../../write/remove.ts';
 import { type ListFilter, matches, whereOf } from './plan.ts';
 
-/** A number as an expression of SQL. */
+/** A number as an expression of SQL: a list reads its total with its page, in one statement. */
 export interface Expression {
   sql: string;
   parameters: Parameter[];

@@ -87,6 +87,7 @@ export const takeLease = (
   lastPosition: number,
 ): Promise<WebhookRow | undefined> =>
   db.transaction(async (tx) => {
+    // SQL: the condition is that of `readDue`.
     const [free] = await tx.read(`SELECT w.id FROM webhooks w WHERE w.id = ? AND ${DUE} ${tx.dialect.skipLocked}`, [
       storedIdToBytes(id),
       ...dueParameters(now, lastPosition),
