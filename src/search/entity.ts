@@ -63,7 +63,7 @@ interface TextsRow {
 }
 
 /** The documents of a segment that hold a gram. */
-interface BlockRow {
+export interface BlockRow {
   segment: number;
   gram: Bytes;
   data: Bytes;

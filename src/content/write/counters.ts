@@ -4,7 +4,7 @@ import { inList } from '../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoize } from '../../db/sql/memoize.ts';
 
-// SQL: each create and each removal counts by these, in one statement each, without reading first.
+// SQL: each create counts by these.
 
 const addition = memoize((dialect: Dialect) =>
   insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),

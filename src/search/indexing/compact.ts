@@ -5,7 +5,7 @@ import type { Bytes } from '../../db/values.ts';
 import { Block, encodeRising } from '../block.ts';
 import { PostingBuilder } from './builder.ts';
 import { KEY_BYTES, type SearchKind } from '../document.ts';
-import { removalsIn, searchKindsIn, segmentKeysIn, segmentsIn, segmentState } from '../entity.ts';
+import { type BlockRow, removalsIn, searchKindsIn, segmentKeysIn, segmentsIn, segmentState } from '../entity.ts';
 import { DROPPED, mergeBlocks } from './merge.ts';
 import { type NewBlock, type SegmentWriter, Superseded } from './segment-writer.ts';
 import { keyAt, readRemoved, readTexts, type Segment, type StoredText } from '../segment.ts';
@@ -99,10 +99,7 @@ export async function* blocksOfDocuments(kind: SearchKind, documents: readonly S
   yield* builder.blocks(documents.length);
 }
 
-interface StoredBlock {
-  gram: Bytes;
-  data: Bytes;
-}
+type StoredBlock = Pick<BlockRow, 'gram' | 'data'>;
 
 /** All blocks of a segment, by their grams. SQL: merges read all of the index by it. */
 export async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerator<StoredBlock> {
