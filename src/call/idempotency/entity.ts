@@ -2,23 +2,15 @@ import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
-import type { Bytes } from '../../db/values.ts';
 
 /** The answer of an idempotent call. No other table refers to it, so that it can expire by itself. */
-interface IdempotencyRow {
+export interface IdempotencyRow {
   createdAt: Date;
   callHash: Buffer;
   inputHash: Buffer;
   answer: string;
   /** The user who made the call; null if an instance of an earlier version stored it. */
   userId: string | null;
-}
-
-/** The columns of a record, as the drivers return them. */
-export interface IdempotencyColumns {
-  call_hash: Bytes;
-  input_hash: Bytes;
-  answer: string;
 }
 
 export const idempotencyRecordsIn = repositoryOf<IdempotencyRow>('IdempotencyRecord');

@@ -7,7 +7,7 @@ import { chunksOf, padded, placeholders } from '../../db/sql/in-list.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { type IdempotencyColumns, idempotencyRecordsIn } from './entity.ts';
+import { idempotencyRecordsIn, type IdempotencyRow } from './entity.ts';
 import { type IdempotentCall, IdempotentReplay } from './call.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ const oldest = (now: Date): Date => new Date(now.getTime() - IDEMPOTENCY_HOURS *
 
 // SQL: each idempotent call loads and saves its record.
 const reading = memoizeBySize(
-  (calls) => `SELECT call_hash, input_hash, answer, created_at < ? AS expired
+  (calls) => `SELECT call_hash AS callHash, input_hash AS inputHash, answer, created_at < ? AS expired
   FROM idempotency_records WHERE call_hash IN (${placeholders(calls)})`,
 );
 const removal = memoizeBySize(
@@ -33,6 +33,8 @@ const insertion = memoize(({ insertIgnore }: Dialect) =>
 
 const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('latin1');
 
+type StoredRow = Pick<IdempotencyRow, 'callHash' | 'inputHash' | 'answer'> & { expired: number };
+
 /** The stored records of some calls. */
 export interface StoredCalls {
   /** The stored answer of a call, or the error of a key that was used for another input; undefined for a new call. */
@@ -44,17 +46,14 @@ export interface StoredCalls {
 /** Loads the records of some calls. It has to be the first step of their transaction. */
 export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
-  const rows = await reader.read<IdempotencyColumns & { expired: number }>(reading(hashes.length), [
-    timeToDb(oldest(now)),
-    ...hashes,
-  ]);
-  const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.call_hash), row]));
+  const rows = await reader.read<StoredRow>(reading(hashes.length), [timeToDb(oldest(now)), ...hashes]);
+  const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.callHash), row]));
   return {
     isStale: found.size < rows.length,
     conflict: ({ callHash, inputHash }) => {
       const row = found.get(nameOf(callHash));
       if (!row) return undefined;
-      return inputHash().equals(row.input_hash)
+      return inputHash().equals(row.inputHash)
         ? new IdempotentReplay(row.answer)
         : new AppError('IDEMPOTENCY_MISMATCH');
     },
