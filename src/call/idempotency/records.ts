@@ -111,7 +111,7 @@ export const SWEPT_AT_ONCE = 64;
 
 /** Removes some expired records, the oldest first. Returns whether there may be more. */
 export const sweepRecords = async (
-  db: Reader & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
+  db: Pick<Reader, 'manager'> & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
   now: Date,
 ): Promise<boolean> => {
   const rows = await idempotencyRecordsIn(db).find({

@@ -1,9 +1,6 @@
-import { In } from 'typeorm';
 import type { Transaction } from '../../db/connection.ts';
-import type { Dialect } from '../../db/dialect.ts';
-import { repositoryOf } from '../../db/manager.ts';
-import { padded, partsOf } from '../../db/sql/in-list.ts';
-import { isId } from '../../db/values.ts';
+import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes, idToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { type IdempotentCall, IdempotentReplay, NOT_KEPT } from './call.ts';
 
@@ -17,17 +14,14 @@ interface KnownCall {
 const idsShown = ({ call: { shown }, conflict }: KnownCall): readonly string[] =>
   shown && conflict instanceof IdempotentReplay && conflict.answer !== NOT_KEPT ? shown.idsIn(conflict.answer) : [];
 
-const readPresent = async (
-  tx: Transaction,
-  table: string,
-  ids: Iterable<string>,
-  lock: Dialect['lockingRows'] = {},
-): Promise<string[]> => {
+/** SQL: each repetition of a call waits for it. */
+const readPresent = async (tx: Transaction, table: string, ids: Iterable<string>, lock = ''): Promise<string[]> => {
   const present: string[] = [];
-  const rowsIn = repositoryOf<{ id: string }>(table);
-  for (const part of partsOf([...ids].filter(isId))) {
-    const rows = await rowsIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) }, ...lock });
-    present.push(...rows.map(({ id }) => id));
+  const keys = [...ids].map(idToBytes).filter((key) => key !== undefined);
+  for (const part of partsOf(keys)) {
+    const { sql, parameters } = inList(part);
+    const rows = await tx.read<{ id: Bytes }>(`SELECT id FROM ${table} WHERE id IN (${sql}) ${lock}`, parameters);
+    present.push(...rows.map(({ id }) => idFromBytes(id)));
   }
   return present;
 };
@@ -48,7 +42,7 @@ export const withoutGone = async (
   const missing = [...ids].filter((id) => !present.has(id));
   if (missing.length > 0 && tx.dialect.isSharded) {
     // Shards commit one after the other: a row that is being stored lets a locking read wait.
-    for (const id of await readPresent(tx, table, missing, tx.dialect.lockingRows)) present.add(id);
+    for (const id of await readPresent(tx, table, missing, tx.dialect.forUpdate)) present.add(id);
   }
   return known.map(({ call, conflict }, index) =>
     call.shown && shown[index]?.some((id) => !present.has(id)) ? new AppError(call.shown.gone) : conflict,

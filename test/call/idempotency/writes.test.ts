@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { IDEMPOTENCY_HOURS } from '../../../contract/index.ts';
-import type { Parameter, Transaction } from '../../../src/db/connection.ts';
+import type { Parameter, Reader, Transaction } from '../../../src/db/connection.ts';
 import { Database } from '../../../src/db/database.ts';
+import { managerOn } from '../../../src/db/manager.ts';
 import { storedIdToBytes, timeToDb } from '../../../src/db/values.ts';
 import { idempotentCall } from '../../../src/call/idempotency/call.ts';
 import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../../src/call/idempotency/records.ts';
@@ -365,12 +366,11 @@ describe('interrupted writes', () => {
       await insert(300, now);
       const seen: [string, Parameter[]][] = [];
       const see = (sql: string, parameters: readonly Parameter[] = []): void => void seen.push([sql, [...parameters]]);
-      const one = [{ call_hash: Buffer.alloc(32) }];
+      const one = [{ IdempotencyRecord_created_at: timeToDb(now), IdempotencyRecord_call_hash: Buffer.alloc(32) }];
+      const read: Reader['read'] = async (sql, parameters) => (see(sql, parameters), one as never);
       await sweepRecords(
         {
-          dialect: db.dialect,
-          manager: db.manager,
-          read: async (sql, parameters) => (see(sql, parameters), one as never),
+          manager: managerOn(db.manager.dataSource, { read, execute: async () => 0 }),
           transaction: (work) =>
             db.transaction((tx) => work({ ...tx, execute: async (sql, parameters) => (see(sql, parameters), 1) })),
         },
@@ -381,7 +381,7 @@ describe('interrupted writes', () => {
         for (const [sql, parameters] of seen) {
           const plan = await db.read<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
           expect(plan.map(({ detail }) => detail)).toEqual([
-            expect.stringMatching(/^SEARCH idempotency_records USING (COVERING )?INDEX /),
+            expect.stringMatching(/^SEARCH (?:idempotency_records|IdempotencyRecord) USING (COVERING )?INDEX /),
           ]);
         }
         return;
