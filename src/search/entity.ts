@@ -32,7 +32,7 @@ export interface SegmentRow {
   removals: number;
   firstKey: Bytes;
   lastKey: Bytes;
-  /** Who builds it, and when its state changed, or it grew, in milliseconds. */
+  /** The writer that builds it, and the time in milliseconds of its last change of state or growth. */
   builder: number;
   touched: number;
 }

@@ -203,7 +203,7 @@ export class Indexer {
     return true;
   }
 
-  /** What there is to do. SQL: each process asks each second for each kind, so all counts come by one statement. */
+  /** The work that is due. SQL: each process asks each second for each kind, so all counts come by one statement. */
   async #due(kind: SearchKind): Promise<Due[]> {
     const now = Date.now();
     const { building, live, dead } = segmentState;
