@@ -1,6 +1,6 @@
 import { EntitySchema, type EntitySchemaColumnOptions, type Repository } from 'typeorm';
-import type { Reader } from '../db/connection.ts';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
+import type { Reader } from '../db/connection.ts';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
@@ -82,21 +82,21 @@ export interface FavoriteRow extends LinkRow {
 export interface ReactionRow extends FavoriteRow {
   type: 'like' | 'dislike';
 }
+/** A row of a table of favorites, or of reactions, which have a type. */
+export type EngagementRow = FavoriteRow & Partial<ReactionRow>;
 
-/** A favorite, which has no type, or a reaction. */
-export type MarkRow = FavoriteRow & Partial<ReactionRow>;
+type Managed = Pick<Reader, 'manager'>;
 
-/** The repository of the records of a kind. */
-export const recordsIn = ({ manager }: Pick<Reader, 'manager'>, { entity }: ContentKind): Repository<ContentRow> =>
-  manager.getRepository(entity);
+/** The records of a kind, with the columns that all kinds have. */
+export const recordsIn = (reader: Managed, { entity }: ContentKind): Repository<ContentRow> =>
+  repositoryOf<ContentRow>(entity)(reader);
 
-/** The repository of the tags of a kind's records. */
-export const tagLinksIn = ({ manager }: Pick<Reader, 'manager'>, { tagTable }: ContentKind): Repository<TagLinkRow> =>
-  manager.getRepository(tagTable);
+export const tagLinksIn = (reader: Managed, { tagTable }: ContentKind): Repository<TagLinkRow> =>
+  repositoryOf<TagLinkRow>(tagTable)(reader);
 
-/** The repository of the favorites, or of the reactions, of a kind, by its table. */
-export const marksIn = ({ manager }: Pick<Reader, 'manager'>, table: string): Repository<MarkRow> =>
-  manager.getRepository(table);
+/** The rows of a kind's `favoriteTable` or `reactionTable`. */
+export const engagementIn = (reader: Managed, table: string): Repository<EngagementRow> =>
+  repositoryOf<EngagementRow>(table)(reader);
 
 const capitalised = (table: string): string =>
   table.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -148,9 +148,16 @@ export const linkEntities = (engine: Engine, kind: ContentKind): EntitySchema[] 
   ];
 };
 
+interface CounterRow {
+  name: string;
+  n: number;
+}
+
+export const countersIn = repositoryOf<CounterRow>('Counter');
+
 /** How many records there are, all and by type, so that no list has to count them. */
-export const counterEntity = (engine: Engine): EntitySchema =>
-  new EntitySchema({
+export const counterEntity = (engine: Engine): EntitySchema<CounterRow> =>
+  new EntitySchema<CounterRow>({
     name: 'Counter',
     tableName: 'counters',
     columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },

@@ -3,6 +3,7 @@ import { contentColumns, type ContentRow, linkEntities } from '../content/entity
 import { gameKind } from './kind.ts';
 import { columnTypes, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 
 /** The members of `extraInfo` as they are stored; the original author has a column of its own. */
 export interface StoredExtraInfo {
@@ -37,6 +38,8 @@ export interface GameColumns extends GameSummaryColumns {
   /** JSON of `StoredExtraInfo`. */
   extra_info: string;
 }
+
+export const gamesIn = repositoryOf<GameRow>('Game');
 
 export const gameEntities = (engine: Engine): EntitySchema[] => {
   const { text, longText, flag } = columnTypes(engine);

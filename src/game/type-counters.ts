@@ -1,10 +1,23 @@
 import { readCounters } from '../content/write/counters.ts';
 import type { Reader } from '../db/connection.ts';
+import { gamesIn } from './entity.ts';
 
 const PREFIX = 'games:';
+/** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
+export const AFTER_TYPES = 'games;';
 
 /** The counter of the games of a type; the counter of games without one ends in a colon. */
 export const typeCounter = (gameType: string | null): string => `${PREFIX}${gameType ?? ''}`;
+
+/** Counts the games of each type, those of an author or all. */
+export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId?: string) =>
+  gamesIn(reader)
+    .createQueryBuilder('g')
+    .select('g.gameType', 'type')
+    .addSelect('COUNT(*)', 'n')
+    .where(authorId === undefined ? {} : { authorId })
+    .groupBy('g.gameType')
+    .getRawMany<{ type: string | null; n: number }>();
 
 /** How many games there are of types. */
 export interface TypeCounts {

@@ -3,6 +3,7 @@ import { contentColumns, type ContentRow, linkEntities } from '../content/entity
 import { imageKind } from './kind.ts';
 import { columnTypes } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 
 export interface ImagePostRow extends ContentRow {
   images: string;
@@ -23,6 +24,8 @@ export interface ImagePostColumns extends ImagePostSummaryColumns {
   /** JSON of the URLs that follow those in `images`, null for none. The last column, so that lists never come near it. */
   more_images: string | null;
 }
+
+export const imagePostsIn = repositoryOf<ImagePostRow>('ImagePost');
 
 export const imageEntities = (engine: Engine): EntitySchema[] => [
   new EntitySchema<ImagePostRow>({

@@ -1,28 +1,29 @@
+import { And, In, LessThan, MoreThan } from 'typeorm';
+import { countersIn } from '../../content/entity.ts';
 import type { Database } from '../../db/database.ts';
-import { inList } from '../../db/sql/in-list.ts';
-import { typeCounter } from '../../game/type-counters.ts';
+import { AFTER_TYPES, typeCounter } from '../../game/type-counters.ts';
 
 const DELETED_AT_ONCE = 100;
-/** The counter of games without a type, which stays, and a bound above those of all types. */
+/** The counter of games without a type, which stays. */
 const UNTYPED = typeCounter(null);
-const AFTER_TYPES = UNTYPED.replace(/:$/, ';');
 
 /** The names of the counters of types that no game has, hidden ones aside, which bring their types with them. */
-const findUnused = (db: Database): Promise<{ name: string }[]> =>
-  db.read('SELECT name FROM counters WHERE name > ? AND name < ? AND n = 0 ORDER BY name', [UNTYPED, AFTER_TYPES]);
+const findUnused = async (db: Database): Promise<string[]> => {
+  const where = { name: And(MoreThan(UNTYPED), LessThan(AFTER_TYPES)), n: 0 };
+  return (await countersIn(db).find({ where, order: { name: 'ASC' } })).map(({ name }) => name);
+};
 
 /** How many types of games no game has. */
 export const countUnusedTypes = async (db: Database): Promise<number> => (await findUnused(db)).length;
 
 /** Deletes the counters of types that no game has: publishing makes one anew. @returns how many */
 export const deleteUnusedTypes = async (db: Database): Promise<number> => {
-  const names = (await findUnused(db)).map(({ name }) => name);
+  const names = await findUnused(db);
   let deleted = 0;
   for (let start = 0; start < names.length; start += DELETED_AT_ONCE) {
-    const { sql, parameters } = inList(names.slice(start, start + DELETED_AT_ONCE));
-    deleted += await db.transaction((tx) =>
-      tx.execute(`DELETE FROM counters WHERE name IN (${sql}) AND n = 0`, parameters),
-    );
+    const some = names.slice(start, start + DELETED_AT_ONCE);
+    const { affected } = await db.transaction((tx) => countersIn(tx).delete({ name: In(some), n: 0 }));
+    deleted += affected ?? 0;
   }
   return deleted;
 };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import { searchKinds } from '../../app/schema.ts';
 import type { Database } from '../../db/database.ts';
-import { idToBytes } from '../../db/values.ts';
+import { isId } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import { defaultSizes } from '../../search/sizes.ts';
@@ -53,13 +53,12 @@ export const eraseUser = async (
   id: string,
   { by, vacuum, onStep = () => {}, settle = () => sleep(SETTLE_MS), graceMs = defaultSizes.graceMs }: ErasureOptions,
 ): Promise<Erased> => {
-  const key = idToBytes(id);
-  if (!key) throw new AppError('USER_NOT_FOUND');
+  if (!isId(id)) throw new AppError('USER_NOT_FOUND');
   onStep('records, favorites, reactions and keys');
   const deleted = await deleteNow(db, id, by);
   await settle();
   await deleteHiddenMarks(db, id);
-  const answers = await deleteAnswers(db, key, by.now);
+  const answers = await deleteAnswers(db, id, by.now);
   const events = await eraseFromEvents(db, id);
   onStep('tags, types and names in the audit');
   const unused = await findUnusedTags(db);

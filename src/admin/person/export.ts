@@ -79,7 +79,7 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
 }
 
 /** The records of a kind that a user marked in a table, part by part. */
-async function* marksIn(
+async function* engagementIn(
   db: Database,
   { of, kind: { foreignKey } }: ExportedKind,
   table: string,
@@ -118,14 +118,14 @@ async function* hiddenMarks(db: Database, { of, kind }: ExportedKind, marks: rea
 
 async function* favoritesOf(db: Database, userId: Bytes): AsyncGenerator<object[]> {
   for (const one of kinds) {
-    yield* marksIn(db, one, one.kind.favoriteTable, userId);
+    yield* engagementIn(db, one, one.kind.favoriteTable, userId);
     yield* hiddenMarks(db, one, ['favorite'], userId);
   }
 }
 
 async function* reactionsOf(db: Database, userId: Bytes): AsyncGenerator<object[]> {
   for (const one of kinds) {
-    yield* marksIn(db, one, one.kind.reactionTable, userId);
+    yield* engagementIn(db, one, one.kind.reactionTable, userId);
     yield* hiddenMarks(db, one, ['like', 'dislike'], userId);
   }
 }

@@ -1,10 +1,14 @@
+import { In } from 'typeorm';
+import { countersIn } from '../../content/entity.ts';
+import { tagsIn } from '../../content/tag/entity.ts';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
+import { partsOf } from '../../db/sql/in-list.ts';
+import { isId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { typeCounter } from '../../game/type-counters.ts';
+import { countGamesByType, typeCounter } from '../../game/type-counters.ts';
 import { countEventsBy } from '../../event/outbox/erase.ts';
 import { removableKinds } from '../moderation/kinds.ts';
-import { findUnusedTags, usedByHidden } from '../moderation/unused-tags.ts';
+import { findUnusedTags, readMerged, usedByHidden } from '../moderation/unused-tags.ts';
 import { countUnusedTypes } from '../moderation/unused-types.ts';
 import { readUserState } from '../moderation/users.ts';
 import { countEntriesAbout, isDeleted } from './audit.ts';
@@ -35,52 +39,44 @@ export interface ErasureCounts extends UserCounts {
 }
 
 /** How many records of an author have each tag, of a kind. */
-const countOwn = (db: Database, authorId: Bytes) =>
+const countOwn = (db: Database, authorId: string) =>
   Promise.all(
     removableKinds.map(async ({ kind: { table, tagTable, foreignKey } }) => {
+      // Counted by the engine: an author may have very many records.
       const rows = await db.read<{ id: number; n: number }>(
         `SELECT l.tag_id AS id, COUNT(*) AS n FROM ${table} r JOIN ${tagTable} l ON l.${foreignKey} = r.id
         WHERE r.author_id = ? GROUP BY l.tag_id`,
-        [authorId],
+        [storedIdToBytes(authorId)],
       );
       return new Map(rows.map(({ id, n }) => [id, n]));
     }),
   );
 
 /** How many tags are on an author's published records only, with those that were merged into these. */
-const countOwnTags = async (db: Database, authorId: Bytes): Promise<number> => {
-  const [own, used] = [await countOwn(db, authorId), await usedByHidden(db, authorId)];
-  const columns = removableKinds.map(({ kind }) => kind.countColumn);
-  let n = 0;
-  for (let after = 0; ;) {
-    const rows = await db.read<{ id: number; into: number | null } & Record<string, number>>(
-      `SELECT t.id, COALESCE(m.id, t.id) AS target, ${columns.map((column) => `COALESCE(m.${column}, t.${column}) AS ${column}`).join(', ')}
-      FROM tags t LEFT JOIN tags m ON m.id = t.merged_into WHERE t.id > ? ORDER BY t.id LIMIT 1000`,
-      [after],
-    );
-    const last = rows.at(-1);
-    if (!last) return n;
-    after = last.id;
-    n += rows.filter((row) => {
-      const target = row['target'] as number;
-      const isOwn = columns.every((column, index) => row[column] === (own[index]?.get(target) ?? 0));
-      return isOwn && own.some((counts) => counts.has(target)) && !used.has(row.id) && !used.has(target);
-    }).length;
+const countOwnTags = async (db: Database, authorId: string): Promise<number> => {
+  const [games, posts] = (await countOwn(db, authorId)) as [Map<number, number>, Map<number, number>];
+  const used = await usedByHidden(db, authorId);
+  const own = new Set<number>();
+  for (const part of partsOf([...new Set([...games.keys(), ...posts.keys()])])) {
+    for (const { id, gameCount, imagePostCount, mergedInto } of await tagsIn(db).findBy({ id: In(part) })) {
+      const isOwn = gameCount === (games.get(id) ?? 0) && imagePostCount === (posts.get(id) ?? 0);
+      if (isOwn && mergedInto === null && !used.has(id)) own.add(id);
+    }
   }
+  const merged = own.size === 0 ? [] : await readMerged(db);
+  return own.size + merged.filter(({ id, mergedInto }) => own.has(mergedInto) && !used.has(id)).length;
 };
 
 /** How many types of games an author's games only have. */
-const countOwnTypes = async (db: Database, authorId: Bytes): Promise<number> => {
-  const rows = await db.read<{ game_type: string; n: number }>(
-    'SELECT game_type, COUNT(*) AS n FROM games WHERE author_id = ? AND game_type IS NOT NULL GROUP BY game_type',
-    [authorId],
-  );
-  let n = 0;
-  for (const { game_type: type, n: own } of rows) {
-    const [counter] = await db.read<{ n: number }>('SELECT n FROM counters WHERE name = ?', [typeCounter(type)]);
-    if (counter?.n === own) n += 1;
+const countOwnTypes = async (db: Database, authorId: string): Promise<number> => {
+  const own = new Map((await countGamesByType(db, authorId)).map(({ type, n }) => [typeCounter(type), n]));
+  own.delete(typeCounter(null));
+  let found = 0;
+  for (const part of partsOf([...own.keys()])) {
+    const counters = await countersIn(db).findBy({ name: In(part) });
+    found += counters.filter(({ name, n }) => own.get(name) === n).length;
   }
-  return n;
+  return found;
 };
 
 /** The counts of a user who was deleted before. */
@@ -100,7 +96,7 @@ export const readUserCounts = async (db: Database, id: string): Promise<UserCoun
     return { games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys };
   } catch (error) {
     const isMissing = error instanceof AppError && error.reason === 'USER_NOT_FOUND';
-    if (isMissing && idToBytes(id) && (await isDeleted(db, id))) return NOTHING;
+    if (isMissing && isId(id) && (await isDeleted(db, id))) return NOTHING;
     throw error;
   }
 };
@@ -108,14 +104,13 @@ export const readUserCounts = async (db: Database, id: string): Promise<UserCoun
 /** Counts what the erasure of a user would take away. @throws AppError USER_NOT_FOUND */
 export const previewErasure = async (db: Database, id: string): Promise<ErasureCounts> => {
   const counts = await readUserCounts(db, id);
-  const key = storedIdToBytes(id);
-  const unusedTags = await findUnusedTags(db, { exceptAuthor: key });
+  const unusedTags = await findUnusedTags(db, { exceptAuthor: id });
   return {
     ...counts,
-    answers: await countAnswers(db, key),
+    answers: await countAnswers(db, id),
     events: await countEventsBy(db, id),
     auditEntries: await countEntriesAbout(db, id),
-    tags: unusedTags.length + (await countOwnTags(db, key)),
-    types: (await countUnusedTypes(db)) + (await countOwnTypes(db, key)),
+    tags: unusedTags.length + (await countOwnTags(db, id)),
+    types: (await countUnusedTypes(db)) + (await countOwnTypes(db, id)),
   };
 };

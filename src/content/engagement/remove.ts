@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes } from '../../db/values.ts';
-import { marksIn } from '../entity.ts';
+import { engagementIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import { countColumnOf } from '../write/remove.ts';
 import { grouped } from '../write/tally.ts';
@@ -25,7 +25,7 @@ const removeSome = async (
 ): Promise<number> => {
   await lockRows(tx, kind.table, recordIds.map(storedIdToBytes));
   // Read again under the lock.
-  const rows = await marksIn(tx, table).findBy({ userId, recordId: In(recordIds) });
+  const rows = await engagementIn(tx, table).findBy({ userId, recordId: In(recordIds) });
   if (rows.length === 0) return 0;
   for (const [column, counted] of grouped(rows, countColumnOf)) {
     const additions = counted.map(({ recordId }) => [storedIdToBytes(recordId), -1] as const);
@@ -37,7 +37,7 @@ const removeSome = async (
     rows.map(({ recordId }) => storedIdToBytes(recordId)),
     new Date(),
   );
-  const { affected } = await marksIn(tx, table).delete({ userId, recordId: In(recordIds) });
+  const { affected } = await engagementIn(tx, table).delete({ userId, recordId: In(recordIds) });
   return affected ?? 0;
 };
 
@@ -47,7 +47,7 @@ export const removeEngagementOf = async (db: Database, kind: ContentKind, user: 
   let removed = 0;
   for (const table of tablesOf(kind)) {
     for (let after = NIL_ID; ;) {
-      const rows = await marksIn(db, table).find({
+      const rows = await engagementIn(db, table).find({
         where: { userId, recordId: MoreThan(after) },
         order: { recordId: 'ASC' },
         take: RECORDS_AT_ONCE,
@@ -66,6 +66,6 @@ export const removeEngagementOf = async (db: Database, kind: ContentKind, user: 
 export const countEngagementOf = async (reader: Reader, kind: ContentKind, user: Bytes): Promise<number> => {
   const userId = idFromBytes(user);
   let n = 0;
-  for (const table of tablesOf(kind)) n += await marksIn(reader, table).countBy({ userId });
+  for (const table of tablesOf(kind)) n += await engagementIn(reader, table).countBy({ userId });
   return n;
 };

@@ -8,7 +8,7 @@ import { keyOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
-import { type MarkRow, marksIn, recordsIn, tagLinksIn } from '../entity.ts';
+import { type EngagementRow, engagementIn, recordsIn, tagLinksIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';
 import { tally } from './tally.ts';
@@ -88,7 +88,7 @@ const removeBatch = async (
   }
   const gone = rows.map(({ id }) => idFromBytes(id));
   await tagLinksIn(tx, kind).delete({ recordId: In(gone) });
-  for (const marks of [favoriteTable, reactionTable]) await marksIn(tx, marks).delete({ recordId: In(gone) });
+  for (const marks of [favoriteTable, reactionTable]) await engagementIn(tx, marks).delete({ recordId: In(gone) });
   await recordsIn(tx, kind).delete({ id: In(gone) });
   // A document that holds nothing, and so is never found, takes the place of what search holds of a record.
   const documents = rows.map(({ id, created_at: at }) => ({
@@ -123,7 +123,7 @@ const recordDeletions = async (
 export const reactionColumns = { like: 'like_count', dislike: 'dislike_count' } as const;
 
 /** The count of a record that a favorite or reaction is in. */
-export const countColumnOf = ({ type }: MarkRow): string => (type ? reactionColumns[type] : 'favorite_count');
+export const countColumnOf = ({ type }: EngagementRow): string => (type ? reactionColumns[type] : 'favorite_count');
 
 /** Removes some favorites or reactions of a record, and counts them no more. Returns whether there may be more. */
 const removeEngagement = async (
@@ -135,10 +135,10 @@ const removeEngagement = async (
 ): Promise<boolean> => {
   await lockRows(tx, kind.table, [id]);
   const recordId = idFromBytes(id);
-  const rows = await marksIn(tx, table).find({ where: { recordId }, take: MARKS_AT_ONCE });
+  const rows = await engagementIn(tx, table).find({ where: { recordId }, take: MARKS_AT_ONCE });
   const users = rows.map(({ userId }) => userId);
   await beforeEngagement?.(tx, table, id, users.map(storedIdToBytes));
-  for (const part of partsOf(users)) await marksIn(tx, table).delete({ recordId, userId: In(part) });
+  for (const part of partsOf(users)) await engagementIn(tx, table).delete({ recordId, userId: In(part) });
   const counts = tally(rows.map(countColumnOf));
   for (const [column, n] of counts)
     await incrementAll(tx, [{ table: kind.table, column, additions: [[id, -n] as const] }]);
