@@ -1,8 +1,10 @@
+import { In } from 'typeorm';
+import { countersIn, recordsIn } from '../../content/entity.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { chunksOf, inList } from '../../db/sql/in-list.ts';
+import { insertMissing } from '../../db/sql/insert.ts';
 import { gameKind } from '../../game/kind.ts';
-import { typeCounter } from '../../game/type-counters.ts';
+import { AFTER_TYPES, countGamesByType, typeCounter } from '../../game/type-counters.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { settled } from './settle.ts';
@@ -13,9 +15,6 @@ interface NamedCounter {
   actual: number;
 }
 
-/** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
-const AFTER_TYPES = typeCounter(null).replace(/:$/, ';');
-
 const isOfRecords = (name: string): boolean =>
   name === gameKind.table || name === imageKind.table || (name >= typeCounter(null) && name < AFTER_TYPES);
 
@@ -23,7 +22,10 @@ const isOfRecords = (name: string): boolean =>
 const compareCounters = (reader: Reader): Promise<NamedCounter[]> =>
   reader.dialect.isSharded ? compareApart(reader) : compareAtOnce(reader);
 
-/** The cast keeps MySQL from making decimals, which arrive as texts, of signed and unsigned numbers. */
+/**
+ * One statement, so that both sides are of one moment. The cast keeps MySQL from making decimals, which arrive as texts, of
+ * signed and unsigned numbers.
+ */
 const compareAtOnce = async (reader: Reader): Promise<NamedCounter[]> => {
   // `stored` would be the natural name, but is a word of MySQL's.
   const rows = await reader.read<{ name: string; n: number; actual: number }>(
@@ -41,17 +43,11 @@ const compareAtOnce = async (reader: Reader): Promise<NamedCounter[]> => {
 
 /** Shards hold the records apart from the counters. */
 const compareApart = async (reader: Reader): Promise<NamedCounter[]> => {
-  const counters = await reader.read<{ name: string; n: number }>('SELECT name, n FROM counters');
+  const counters = await countersIn(reader).find();
   const stored = new Map(counters.filter(({ name }) => isOfRecords(name)).map(({ name, n }) => [name, n]));
   const actual = new Map<string, number>();
-  for (const { table } of [gameKind, imageKind]) {
-    const [row] = await reader.read<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`);
-    actual.set(table, row?.n ?? 0);
-  }
-  const types = await reader.read<{ game_type: string | null; n: number }>(
-    'SELECT game_type, COUNT(*) AS n FROM games GROUP BY game_type',
-  );
-  for (const { game_type: type, n } of types) actual.set(typeCounter(type), n);
+  for (const kind of [gameKind, imageKind]) actual.set(kind.table, await recordsIn(reader, kind).count());
+  for (const { type, n } of await countGamesByType(reader)) actual.set(typeCounter(type), n);
   return [...new Set([...stored.keys(), ...actual.keys()])]
     .toSorted()
     .map((name) => ({ name, stored: stored.get(name) ?? 0, actual: actual.get(name) ?? 0 }));
@@ -64,11 +60,11 @@ const compareNamed = async (tx: Transaction, names: readonly string[]): Promise<
 
 /** Locks counters, and returns the names of those that are there. */
 const lock = async (tx: Transaction, names: readonly string[]): Promise<Set<string>> => {
-  const { sql, parameters } = inList(names);
-  const found = await tx.read<{ name: string }>(
-    `SELECT name FROM counters WHERE name IN (${sql}) ORDER BY name ${tx.dialect.forUpdate}`,
-    parameters,
-  );
+  const found = await countersIn(tx).find({
+    where: { name: In(names) },
+    order: { name: 'ASC' },
+    ...tx.dialect.lockingRows,
+  });
   return new Set(found.map(({ name }) => name));
 };
 
@@ -76,14 +72,14 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
   const names = wrong.map(({ name }) => name);
   const found = await lock(tx, names);
   const missing = names.filter((name) => !found.has(name));
-  for (const chunk of chunksOf(missing)) {
-    await tx.execute(
-      `${tx.dialect.insertIgnore} INTO counters (name, n) VALUES ${chunk.map(() => '(?, 0)').join(', ')}`,
-      chunk,
-    );
-  }
+  await insertMissing(
+    tx,
+    'counters',
+    ['name', 'n'],
+    missing.map((name) => [name, 0]),
+  );
   for (const { name, actual } of await settled(tx, () => compareNamed(tx, names))) {
-    await tx.execute('UPDATE counters SET n = ? WHERE name = ?', [actual, name]);
+    await countersIn(tx).update({ name }, { n: actual });
   }
 };
 

@@ -8,7 +8,7 @@ import type { CountDifference } from './finding.ts';
 
 const READ_AT_ONCE = 500;
 
-/** The ids that a SELECT with a parameter for the last one yields, part by part. */
+/** The ids that a query with a parameter for the last one yields, part by part: SQL, whose joins leave few of many rows. */
 async function* idsOf(db: Database, sql: string, parameters: readonly string[] = []): AsyncGenerator<Bytes[]> {
   for (let after: Bytes = Buffer.alloc(0); ;) {
     const rows = await db.read<{ id: Bytes }>(`${sql} LIMIT ${READ_AT_ONCE}`, [after, ...parameters]);

@@ -7,6 +7,7 @@ import type { Dialect } from '../../db/dialect.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
+import { imagePostsIn } from '../../image/entity.ts';
 import { imageColumns, imagesOf } from '../../image/images.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { imageKind } from '../../image/kind.ts';
@@ -52,7 +53,7 @@ const counted = (rows: string): string => `(SELECT COUNT(*) FROM ${rows})`;
 const columnsOf = (table: string, values: Record<string, string>): Compared[] =>
   Object.entries(values).map(([column, actual]) => ({ field: `${table}.${column}`, stored: `p.${column}`, actual }));
 
-/** Writes the first values into these columns. */
+/** Writes the first values into these columns, which have the names by which SQL compares them. */
 const assign =
   (table: string, columns: readonly string[]): CheckedTable['repair'] =>
   async (tx, id, actual) => {
@@ -86,18 +87,15 @@ const imagesCompared = (dialect: Dialect): Compared[] => {
 };
 
 const repairImages = async (tx: Transaction, id: RowId): Promise<void> => {
-  const [row] = await tx.read<{ images: string; more_images: string | null }>(
-    'SELECT images, more_images FROM image_posts WHERE id = ?',
-    [id],
-  );
+  const posts = imagePostsIn(tx);
+  const row = await posts.findOneBy({ id: nameOf(id) });
   if (!row) return;
-  const { images, image_count: count, more_images: more } = imageColumns(imagesOf(row));
-  await tx.execute('UPDATE image_posts SET images = ?, image_count = ?, more_images = ? WHERE id = ?', [
+  const {
     images,
-    count,
-    more,
-    id,
-  ]);
+    image_count: imageCount,
+    more_images: moreImages,
+  } = imageColumns(imagesOf({ ...row, more_images: row.moreImages }));
+  await posts.update({ id: row.id }, { images, imageCount, moreImages });
 };
 
 const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
@@ -119,6 +117,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
     repair: async (tx, id, actual) => {
       await assignColumns(tx, id, actual);
       if (typeColumn !== undefined) {
+        // One UPDATE of all links, with what the record holds.
         await tx.execute(
           `UPDATE ${tagTable} SET ${typeColumn} = (SELECT r.${typeColumn} FROM ${table} r WHERE r.id = ?) WHERE ${foreignKey} = ?`,
           [id, id] as (Uint8Array | number)[],
@@ -153,7 +152,7 @@ export const ownerTables: readonly CheckedTable[] = [
 /** A row with `stored<n>` and `actual<n>` for each that is compared. */
 type ComparedRow = { id: RowId } & Record<string, ColumnValue>;
 
-/** Reads the rows of a table that `end` selects, with all that is compared. */
+/** Reads the rows of a table that `end` selects, with all that is compared by one statement, so that it is of one moment. */
 const readCompared = async (
   reader: Reader,
   { table, compared, apart }: CheckedTable,
@@ -184,7 +183,7 @@ const readCompared = async (
 
 const nameOf = (id: RowId): string => (typeof id === 'number' ? String(id) : idFromBytes(id));
 
-/** Counts rows by what they have in a column, for each of its values. */
+/** Counts rows by what they have in a column, for each of its values. The names are those by which SQL compares. */
 const countRows = async (
   reader: Reader,
   { table, column }: CountedRows,

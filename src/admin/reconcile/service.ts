@@ -22,10 +22,9 @@ interface ReconcileOptions {
 
 /** How many rows `reconcile` compares, the few rows of `counters` aside. */
 export const countRowsToCompare = async (db: Database): Promise<number> => {
-  const tables = [...recordTables(db.dialect), ...ownerTables];
-  const counts = tables.map(({ table }) => `(SELECT COUNT(*) FROM ${table})`);
-  const [row] = await db.read<{ n: number }>(`SELECT ${counts.join(' + ')} AS n`);
-  return (row?.n ?? 0) + (await countDocuments(db, searchKinds));
+  let n = await countDocuments(db, searchKinds);
+  for (const { table } of [...recordTables(db.dialect), ...ownerTables]) n += await db.manager.count(table);
+  return n;
 };
 
 /**

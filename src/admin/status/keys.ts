@@ -15,7 +15,7 @@ export interface BusyKey {
   calls: number;
 }
 
-/** The keys with the most calls in the last days. Calls of the last seconds are not counted yet. */
+/** The keys with the most calls in the last days, summed by the engine. Calls of the last seconds are not counted yet. */
 export const busyKeys = async (db: Pick<WorkloadPool, 'read'>, now: Date): Promise<BusyKey[]> => {
   const since = new Date(now.getTime() - COUNTED_DAYS * DAY_MS).toISOString().slice(0, DATE_LENGTH);
   const rows = await db.read<{ id: Bytes; name: string; nickname: string; calls: number | string }>(
