@@ -172,6 +172,9 @@ export const withTags = async <Row extends SharedColumns>(
   return rows.map((row, index) => ({ row, tags: tags[index] as TagName[] }));
 };
 
+/** Puts rows into the order of their ids. */
+export const byId = (a: { id: Bytes }, b: { id: Bytes }): number => Buffer.compare(a.id, b.id);
+
 /** Reads the rows with these ids, in any order. */
 export const readRowsById = async <Columns>(
   reader: Reader,

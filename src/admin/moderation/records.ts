@@ -2,13 +2,14 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
-import { type HiddenColumns, readHidden } from './hidden/read.ts';
+import { type HiddenState, readHidden } from './hidden/read.ts';
+import type { SharedColumns } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import { tagIdsOf } from '../../content/tag-ids.ts';
+import { readRecordMap } from '../../content/records.ts';
+import { currentTags, type TagName } from '../../content/tag/dictionary.ts';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, idFromBytes, idToBytes, listFromDb, timeFromDb } from '../../db/values.ts';
+import { idFromBytes, idToBytes, isId, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { readTags } from '../../content/tag/service.ts';
 import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
@@ -37,29 +38,6 @@ export interface RecordState {
   details: Record<string, unknown>;
 }
 
-interface Columns {
-  id: Bytes;
-  title: string;
-  author_id: Bytes;
-  nickname: string;
-  tag_ids: string;
-  view_count: number;
-  like_count: number;
-  dislike_count: number;
-  favorite_count: number;
-  created_at: string;
-  updated_at: string;
-}
-
-const optionalTime = (stored: string | null | undefined): string | null => (stored ? timeFromDb(stored) : null);
-
-const tagNamesOf = async (db: Database, list: string): Promise<string[]> => {
-  const ids = listFromDb(list);
-  if (ids.length === 0) return [];
-  const names = new Map((await readTags(db, ids)).map(({ id, name }) => [id, name]));
-  return ids.flatMap((id) => names.get(id) ?? []);
-};
-
 const jsonOf = (value: unknown): unknown => {
   if (typeof value !== 'string' || !/^[[{]/.test(value)) return value;
   try {
@@ -69,25 +47,23 @@ const jsonOf = (value: unknown): unknown => {
   }
 };
 
-const stateOf = async (
-  db: Database,
-  kind: ContentKind,
-  row: Columns & Record<string, unknown>,
-  hidden: HiddenColumns | undefined,
-): Promise<RecordState> => ({
+/** A row with the columns of its kind. */
+type Row = Omit<SharedColumns, 'author_avatar'> & Record<string, unknown>;
+
+const stateOf = (kind: ContentKind, row: Row, tags: readonly TagName[], hidden?: HiddenState): RecordState => ({
   id: idFromBytes(row.id),
   title: row.title,
-  author: { id: idFromBytes(row.author_id), nickname: row.nickname },
+  author: { id: idFromBytes(row.author_id), nickname: row.author_nickname },
   type: kind.typeColumn === undefined ? null : (row[kind.typeColumn] as string | null),
-  tags: await tagNamesOf(db, row.tag_ids),
+  tags: tags.map(({ name }) => name),
   views: row.view_count,
   likes: row.like_count,
   dislikes: row.dislike_count,
   favorites: row.favorite_count,
   isHidden: hidden !== undefined,
-  hiddenAt: optionalTime(hidden?.hidden_at),
+  hiddenAt: hidden?.hiddenAt?.toISOString() ?? null,
   hiddenReason: hidden?.reason ?? null,
-  authorHiddenAt: optionalTime(hidden?.author_hidden_at),
+  authorHiddenAt: hidden?.authorHiddenAt?.toISOString() ?? null,
   createdAt: timeFromDb(row.created_at),
   updatedAt: timeFromDb(row.updated_at),
   details: Object.fromEntries(
@@ -99,19 +75,13 @@ const stateOf = async (
 
 /** A record, be it hidden. @throws AppError the kind's NOT_FOUND */
 export const readRecordState = async (db: Database, kind: ContentKind, id: string): Promise<RecordState> => {
-  const key = idToBytes(id);
-  if (!key) throw new AppError(kind.notFound, { hint: id });
-  const own = [...kind.summaryColumns, ...kind.detailColumns].map((column) => `r.${column}`);
-  const [row] = await db.read<Columns & Record<string, unknown>>(
-    `SELECT r.id, r.title, r.author_id, u.nickname, ${tagIdsOf(kind, 'r')} AS tag_ids, r.view_count, r.like_count, r.dislike_count,
-      r.favorite_count, r.created_at, r.updated_at, ${own.join(', ')}
-    FROM ${kind.table} r JOIN users u ON u.id = r.author_id WHERE r.id = ?`,
-    [key],
-  );
-  if (row) return stateOf(db, kind, row, undefined);
-  const hidden = await readHidden<Columns & Record<string, unknown>>(db, kind, key);
+  const shape = { detail: true, viewerId: undefined };
+  const shown = (await readRecordMap<Record<string, unknown>>(db, currentTags, kind, shape, [id])).get(id);
+  if (shown) return stateOf(kind, shown.row, shown.tags);
+  const hidden = isId(id) && (await readHidden<Row>(db, kind, id));
   if (!hidden) throw new AppError(kind.notFound, { hint: id });
-  return stateOf(db, kind, hidden, hidden);
+  const [tags = []] = await currentTags.namesOf(db, [hidden.row.tag_ids]);
+  return stateOf(kind, hidden.row, tags, hidden.state);
 };
 
 /** Deletes a record, be it hidden, with all that hangs on it. Returns whether it was there. */

@@ -3,7 +3,7 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { idToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { type HiddenRecordRow, hiddenRecordsIn } from '../../content/entity.ts';
+import { type HiddenRecordRow, hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { lockUser } from '../../user/service.ts';
@@ -75,8 +75,8 @@ export const unhideRecord = async (db: Database, removable: RemovableKind, id: s
   const isShown = await db.transaction(async (tx) => {
     const row = await lockRow(tx, kind, id);
     if (!row) {
-      const [shown] = await tx.read(`SELECT id FROM ${kind.table} WHERE id = ?`, [key]);
-      throw shown ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
+      const isThere = await recordsIn(tx, kind).existsBy({ id });
+      throw isThere ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
     }
     const { authorId } = row;
     // Locked, so that the author's records are not hidden meanwhile.

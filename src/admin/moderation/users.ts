@@ -9,12 +9,12 @@ import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { keysIn } from '../../auth/entity.ts';
-import { hiddenRecordsIn } from '../../content/entity.ts';
+import { hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { updateRow } from '../../db/sql/update.ts';
-import { type Bytes, idFromBytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
+import { storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';
 import { deleteUserRow, lockUser, readUser } from '../../user/service.ts';
@@ -133,12 +133,12 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
 };
 
 /** Whether nothing of a user is left but the row, which is locked, and keys. */
-const isBare = async (tx: Transaction, key: Bytes): Promise<boolean> => {
+const isBare = async (tx: Transaction, id: string): Promise<boolean> => {
   for (const { kind } of removableKinds) {
-    const published = await tx.read(`SELECT id FROM ${kind.table} WHERE author_id = ? LIMIT 1`, [key]);
-    if (published.length > 0 || (await countEngagementOf(tx, kind, key)) > 0) return false;
+    if (await recordsIn(tx, kind).findOne({ select: { id: true }, where: { authorId: id } })) return false;
+    if ((await countEngagementOf(tx, kind, storedIdToBytes(id))) > 0) return false;
   }
-  return !(await hiddenRecordsIn(tx).existsBy({ authorId: idFromBytes(key) }));
+  return !(await hiddenRecordsIn(tx).existsBy({ authorId: id }));
 };
 
 /** How a user is deleted. */
@@ -151,9 +151,8 @@ interface Deletion {
 /** Deletes a user who has nothing left. Returns whether that was so. */
 const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Deletion): Promise<boolean> =>
   db.transaction(async (tx) => {
-    const key = storedIdToBytes(id);
     await lockUser(tx, id);
-    if (!(await isBare(tx, key))) return false;
+    if (!(await isBare(tx, id))) return false;
     const keys = await keysIn(tx).find({ select: { id: true }, where: { userId: id } });
     for (const part of partsOf(keys)) {
       for (const counts of ['KeyQuota', 'KeyUse']) {

@@ -1,22 +1,22 @@
+import { In, MoreThan } from 'typeorm';
 import { listKeys } from '../../auth/service.ts';
 import { readUses } from '../../auth/uses.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { findByAuthor } from '../../content/read/find.ts';
-import { sharedColumns } from '../../content/records.ts';
+import { engagementIn, type HiddenMarkRow, hiddenMarksIn } from '../../content/entity.ts';
+import { byId, readRowsById } from '../../content/records.ts';
 import { TagDictionary } from '../../content/tag/dictionary.ts';
-import { tagIdsOf } from '../../content/tag-ids.ts';
 import type { Database } from '../../db/database.ts';
-import { inList, partsOf } from '../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { isId, NIL_ID, storedIdToBytes } from '../../db/values.ts';
 import { timeOf } from '../../auth/audit/log.ts';
 import { AppError } from '../../base/errors.ts';
 import type { GameColumns } from '../../game/entity.ts';
 import { gameKind } from '../../game/kind.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
 import { imageKind } from '../../image/kind.ts';
-import { readUser } from '../../user/service.ts';
+import { usersIn } from '../../user/entity.ts';
 import { readHiddenOf } from '../moderation/hidden/read.ts';
-import { type ExportedColumns, type FullUserColumns, gameLine, imageLine, userLine } from '../transfer/views.ts';
+import { type ExportedColumns, gameLine, imageLine, userLine } from '../transfer/views.ts';
 import { entriesAbout, onlyAbout } from './audit.ts';
 import { listOwnWebhooks } from '../../event/webhook/webhooks.ts';
 
@@ -41,15 +41,12 @@ const kinds: readonly ExportedKind[] = [
   { name: 'imagePosts', of: 'image', kind: imageKind, view: (row, tags) => imageLine(row, tags, {}) },
 ];
 
-async function* rowsOf(db: Database, kind: ContentKind, authorId: Bytes): AsyncGenerator<ExportedRow[]> {
-  const own = [...sharedColumns, 'author_id', ...kind.summaryColumns, ...kind.detailColumns];
-  for await (const ids of findByAuthor(db, kind, authorId)) {
+async function* rowsOf(db: Database, kind: ContentKind, authorId: string): AsyncGenerator<ExportedRow[]> {
+  const shape = { detail: true, viewerId: undefined };
+  for await (const ids of findByAuthor(db, kind, storedIdToBytes(authorId))) {
     for (let start = 0; start < ids.length; start += AT_ONCE) {
-      const { sql, parameters } = inList(ids.slice(start, start + AT_ONCE));
-      yield await db.read<ExportedRow>(
-        `SELECT ${own.join(', ')}, ${tagIdsOf(kind, kind.table)} AS tag_ids FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id`,
-        parameters,
-      );
+      const rows = await readRowsById<ExportedRow>(db, kind, shape, ids.slice(start, start + AT_ONCE));
+      yield rows.toSorted(byId);
     }
   }
   for await (const rows of readHiddenOf<ExportedRow>(db, kind, authorId)) {
@@ -57,7 +54,7 @@ async function* rowsOf(db: Database, kind: ContentKind, authorId: Bytes): AsyncG
   }
 }
 
-async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: Bytes): AsyncGenerator<object[]> {
+async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: string): AsyncGenerator<object[]> {
   const dictionary = new TagDictionary(db);
   for await (const rows of rowsOf(db, kind, authorId)) {
     const tags = await dictionary.namesOf(
@@ -79,53 +76,52 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
 }
 
 /** The records of a kind that a user marked in a table, part by part. */
-async function* engagementIn(
-  db: Database,
-  { of, kind: { foreignKey } }: ExportedKind,
-  table: string,
-  userId: Bytes,
-): AsyncGenerator<object[]> {
-  const type = table.endsWith('_reactions') ? 'type' : 'NULL AS type';
-  for (let after: Bytes = Buffer.alloc(0); ;) {
-    const rows = await db.read<{ id: Bytes; type: string | null }>(
-      `SELECT ${foreignKey} AS id, ${type} FROM ${table} WHERE user_id = ? AND ${foreignKey} > ?
-      ORDER BY ${foreignKey} LIMIT ${AT_ONCE}`,
-      [userId, after],
-    );
+async function* marksIn(db: Database, of: ExportedKind['of'], table: string, userId: string): AsyncGenerator<object[]> {
+  for (let after = NIL_ID; ;) {
+    const rows = await engagementIn(db, table).find({
+      where: { userId, recordId: MoreThan(after) },
+      order: { recordId: 'ASC' },
+      take: AT_ONCE,
+    });
     const last = rows.at(-1);
     if (!last) return;
-    after = last.id;
-    yield rows.map((row) => ({ of, id: idFromBytes(row.id), type: row.type ?? undefined }));
+    after = last.recordId;
+    yield rows.map(({ recordId: id, type }) => ({ of, id, type }));
   }
 }
 
 /** The same of hidden records. */
-async function* hiddenMarks(db: Database, { of, kind }: ExportedKind, marks: readonly string[], userId: Bytes) {
-  const rows = await db.read<{ id: Bytes; mark: string }>(
-    `SELECT m.record_id AS id, m.mark FROM hidden_marks m JOIN hidden_records h ON h.record_id = m.record_id
-    WHERE m.user_id = ? AND h.kind = ? ORDER BY m.record_id`,
-    [userId, kind.table],
-  );
-  for (const part of partsOf(rows.filter(({ mark }) => marks.includes(mark)))) {
-    yield part.map(({ id, mark }) => ({
-      of,
-      id: idFromBytes(id),
-      type: mark === 'favorite' ? undefined : mark,
-      isHidden: true,
-    }));
-  }
+async function* hiddenMarks(
+  db: Database,
+  { of, kind }: ExportedKind,
+  marks: readonly HiddenMarkRow['mark'][],
+  userId: string,
+): AsyncGenerator<object[]> {
+  const rows = await hiddenMarksIn(db)
+    .createQueryBuilder('m')
+    .innerJoin('HiddenRecord', 'h', 'h.recordId = m.recordId')
+    .where({ userId, mark: In(marks) })
+    .andWhere('h.kind = :kind', { kind: kind.table })
+    .orderBy('m.recordId')
+    .getMany();
+  yield rows.map(({ recordId: id, mark }) => ({
+    of,
+    id,
+    type: mark === 'favorite' ? undefined : mark,
+    isHidden: true,
+  }));
 }
 
-async function* favoritesOf(db: Database, userId: Bytes): AsyncGenerator<object[]> {
+async function* favoritesOf(db: Database, userId: string): AsyncGenerator<object[]> {
   for (const one of kinds) {
-    yield* engagementIn(db, one, one.kind.favoriteTable, userId);
+    yield* marksIn(db, one.of, one.kind.favoriteTable, userId);
     yield* hiddenMarks(db, one, ['favorite'], userId);
   }
 }
 
-async function* reactionsOf(db: Database, userId: Bytes): AsyncGenerator<object[]> {
+async function* reactionsOf(db: Database, userId: string): AsyncGenerator<object[]> {
   for (const one of kinds) {
-    yield* engagementIn(db, one, one.kind.reactionTable, userId);
+    yield* marksIn(db, one.of, one.kind.reactionTable, userId);
     yield* hiddenMarks(db, one, ['like', 'dislike'], userId);
   }
 }
@@ -175,19 +171,13 @@ async function* listText(name: string, parts: AsyncIterable<readonly object[]>):
  * webhooks and audit entries. @throws AppError USER_NOT_FOUND, before the first part
  */
 export async function* exportUser(db: Database, id: string, now = new Date()): AsyncGenerator<string> {
-  await readUser(db, id);
-  const key = storedIdToBytes(id);
-  const [row] = await db.read<FullUserColumns>(
-    `SELECT id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at,
-      updated_at, suspended_at, hidden_at FROM users WHERE id = ?`,
-    [key],
-  );
+  const row = isId(id) && (await usersIn(db).findOneBy({ id }));
   if (!row) throw new AppError('USER_NOT_FOUND');
   const user = { ...userLine(row), kind: undefined };
   yield `{"format":"${FORMAT}","version":${VERSION},"exportedAt":${JSON.stringify(now)},\n"user":${JSON.stringify(user)}`;
-  for (const one of kinds) yield* listText(one.name, recordsOf(db, one, key));
-  yield* listText('favorites', favoritesOf(db, key));
-  yield* listText('reactions', reactionsOf(db, key));
+  for (const one of kinds) yield* listText(one.name, recordsOf(db, one, id));
+  yield* listText('favorites', favoritesOf(db, id));
+  yield* listText('reactions', reactionsOf(db, id));
   yield* listText('keys', keysOf(db, id, now));
   yield* listText('webhooks', webhooksOf(db, id));
   yield* listText('auditEntries', auditOf(db, id));

@@ -1,18 +1,20 @@
+import { type FindOperator, LessThanOrEqual, MoreThan, MoreThanOrEqual, type ObjectLiteral } from 'typeorm';
+import type { ContentRow } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { sharedColumns } from '../../content/records.ts';
 import { tagIdsOf } from '../../content/tag-ids.ts';
-import type { Parameter } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, idFromBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';
 import type { GameColumns } from '../../game/entity.ts';
 import { gameKind } from '../../game/kind.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
 import { imageKind } from '../../image/kind.ts';
 import { TagDictionary, type TagName } from '../../content/tag/dictionary.ts';
+import { type UserRow, usersIn } from '../../user/entity.ts';
 import { ReactionsReader } from './reactions.ts';
 import { type Reactions, END, FORMAT, type Header, kindOfPart, type Part, parts, VERSION } from './format.ts';
 import { HiddenReader, type Rows } from './hidden.ts';
-import { type FullUserColumns, gameLine, imageLine, type ExportedColumns, userLine } from './views.ts';
+import { gameLine, imageLine, type ExportedColumns, userLine } from './views.ts';
 
 /** How many rows are read at once, by how long their lines have been: about as much text each time. */
 const READ_BYTES = 2 ** 20;
@@ -41,35 +43,28 @@ export interface Lines {
 const kinds = { games: gameKind, images: imageKind } as const;
 const tables = { users: 'users', games: gameKind.table, images: imageKind.table } as const;
 
-/** Conditions on rows, with their parameters. */
-interface Condition {
-  sql: string;
-  parameters: Parameter[];
-}
-
-const conditionOf = ({ since, lastUser }: Header, part: Part): Condition[] => {
-  const conditions: Condition[] = [];
+/** A query of the rows of a part that an export has. */
+const exported = <Row extends ObjectLiteral = ContentRow>(db: Database, { since, lastUser }: Header, part: Part) => {
+  const query = db.manager.getRepository<Row>(tables[part]).createQueryBuilder('r');
   if (since !== null) {
-    const time = timeToDb(new Date(since));
-    conditions.push({ sql: '(updated_at >= ? OR created_at >= ?)', parameters: [time, time] });
+    const time = new Date(since);
+    query.andWhere([{ updatedAt: MoreThanOrEqual(time) }, { createdAt: MoreThanOrEqual(time) }]);
   }
-  if (lastUser !== null) {
-    conditions.push({ sql: `${part === 'users' ? 'id' : 'author_id'} <= ?`, parameters: [storedIdToBytes(lastUser)] });
-  }
-  return conditions;
+  if (lastUser !== null) query.andWhere({ [part === 'users' ? 'id' : 'authorId']: LessThanOrEqual(lastUser) });
+  return query;
 };
 
 /** The first line of an export that begins now. */
 export const headerOf = async (db: Database, options: ExportOptions): Promise<Header> => {
   const [last] = options.parts.includes('users')
-    ? await db.read<{ id: Bytes }>('SELECT id FROM users ORDER BY id DESC LIMIT 1')
+    ? await usersIn(db).find({ select: { id: true }, order: { id: 'DESC' }, take: 1 })
     : [];
   return {
     format: FORMAT,
     version: VERSION,
     parts: parts.filter((part) => options.parts.includes(part)),
     since: options.since?.toISOString() ?? null,
-    lastUser: last === undefined ? null : idFromBytes(last.id),
+    lastUser: last?.id ?? null,
   };
 };
 
@@ -77,16 +72,11 @@ export const headerOf = async (db: Database, options: ExportOptions): Promise<He
 export const countExported = async (db: Database, header: Header, place?: ExportPosition): Promise<number> => {
   let n = 0;
   for (const part of partsFrom(header, place)) {
-    const conditions = conditionOf(header, part);
-    if (part === place?.part) conditions.push({ sql: 'id >= ?', parameters: [storedIdToBytes(place.id)] });
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`;
-    const [row] = await db.read<{ n: number }>(
-      `SELECT COUNT(*) AS n FROM ${tables[part]} ${where}`,
-      conditions.flatMap(({ parameters }) => parameters),
-    );
-    n += row?.n ?? 0;
-    if (part !== 'users')
-      n += await new HiddenReader(db, kinds[part], header).count(place?.part === part ? place.id : undefined);
+    const from = place?.part === part ? place.id : undefined;
+    const query = exported(db, header, part);
+    if (from !== undefined) query.andWhere({ id: MoreThanOrEqual(from) });
+    n += await query.getCount();
+    if (part !== 'users') n += await new HiddenReader(db, kinds[part], header).count(from);
   }
   return n;
 };
@@ -110,31 +100,23 @@ export async function* exportLines(db: Database, header: Header, place?: ExportP
   yield { text: lineOf(END), records: 0 };
 }
 
-/** The rows of a part, batch by batch; `size` tells how long the lines of the last batch were. */
-async function* rowsOf<Row extends { id: Bytes }>(
-  db: Database,
-  header: Header,
-  part: Part,
-  columns: readonly string[],
+/** The rows of a part, batch by batch, by a function that reads some; `size` tells how long the lines of the last batch were. */
+async function* rowsOf<Row extends { id: string | Bytes }>(
+  read: (from: FindOperator<string>, limit: number) => Promise<Row[]>,
   from: string | undefined,
   size: { bytes: number },
 ): AsyncGenerator<Rows<Row>> {
-  const conditions = conditionOf(header, part);
-  const where = conditions.map(({ sql }) => ` AND ${sql}`).join('');
-  const parameters = conditions.flatMap((condition) => condition.parameters);
-  let sign = '>=';
-  let after: Bytes = from === undefined ? Buffer.alloc(0) : storedIdToBytes(from);
+  let isAfterIncluded = true;
+  let after = from ?? NIL_ID;
   for (let atOnce = FIRST_AT_ONCE; ;) {
-    const rows = await db.read<Row>(
-      `SELECT ${columns.join(', ')} FROM ${tables[part]} WHERE id ${sign} ?${where} ORDER BY id LIMIT ${atOnce}`,
-      [after, ...parameters],
-    );
+    const rows = await read(isAfterIncluded ? MoreThanOrEqual(after) : MoreThan(after), atOnce);
     const last = rows.at(-1);
     const isEnd = last === undefined || rows.length < atOnce;
-    yield { rows, after, isAfterIncluded: sign === '>=', upTo: isEnd ? undefined : last.id };
-    if (isEnd) return;
-    sign = '>';
-    after = last.id;
+    const upTo = isEnd ? undefined : textOf(last.id);
+    yield { rows, after, isAfterIncluded, upTo };
+    if (upTo === undefined) return;
+    isAfterIncluded = false;
+    after = upTo;
     // In steps, since each number is a statement of its own.
     const fitting = READ_BYTES / Math.max(1, size.bytes / rows.length);
     if (fitting < atOnce) atOnce = Math.max(FEWEST_AT_ONCE, Math.floor(atOnce / 2));
@@ -142,24 +124,13 @@ async function* rowsOf<Row extends { id: Bytes }>(
   }
 }
 
-const USER_COLUMNS = [
-  'id',
-  'nickname',
-  'bio',
-  'pronouns',
-  'website',
-  'location',
-  'social_links',
-  'avatar',
-  'created_at',
-  'updated_at',
-  'suspended_at',
-  'hidden_at',
-];
+const textOf = (id: string | Bytes): string => (typeof id === 'string' ? id : idFromBytes(id));
 
 async function* userLines(db: Database, header: Header, from: string | undefined): AsyncGenerator<Lines> {
   const size = { bytes: 0 };
-  for await (const { rows } of rowsOf<FullUserColumns>(db, header, 'users', USER_COLUMNS, from, size)) {
+  const read = (id: FindOperator<string>, limit: number): Promise<UserRow[]> =>
+    exported<UserRow>(db, header, 'users').andWhere({ id }).orderBy('r.id').limit(limit).getMany();
+  for await (const { rows } of rowsOf(read, from, size)) {
     const text = rows.map((row) => lineOf(userLine(row))).join('');
     size.bytes = text.length;
     yield { text, records: rows.length };
@@ -177,13 +148,19 @@ async function* recordLines(
   view: (row: ExportedRow, tagNames: string[], audience: Reactions) => object,
   from: string | undefined,
 ): AsyncGenerator<Lines> {
-  const tagIds = `${tagIdsOf(kind, kind.table)} AS tag_ids`;
-  const columns = [...sharedColumns, 'author_id', tagIds, ...kind.summaryColumns, ...kind.detailColumns];
+  const columns = [...sharedColumns, 'author_id', ...kind.summaryColumns, ...kind.detailColumns];
+  const read = (id: FindOperator<string>, limit: number): Promise<ExportedRow[]> =>
+    exported(db, header, part)
+      .select(columns.map((column) => `r.${column} AS ${column}`))
+      .addSelect(tagIdsOf(kind, 'r'), 'tag_ids')
+      .andWhere({ id })
+      .orderBy('r.id')
+      .limit(limit)
+      .getRawMany();
   const dictionary = new TagDictionary(db);
   const audiences = new ReactionsReader(db, kind, header.lastUser);
   const size = { bytes: 0 };
-  const shown = rowsOf<ExportedRow>(db, header, part, columns, from, size);
-  for await (const rows of new HiddenReader(db, kind, header).join(shown)) {
+  for await (const rows of new HiddenReader(db, kind, header).join(rowsOf(read, from, size))) {
     const [tags, audience] = await Promise.all([
       dictionary.namesOf(
         db,

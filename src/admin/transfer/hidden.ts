@@ -1,7 +1,9 @@
+import { MoreThanOrEqual } from 'typeorm';
 import { readHiddenRows } from '../moderation/hidden/read.ts';
+import { hiddenRecordsIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
+import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import type { Header } from './format.ts';
 import type { ExportedColumns } from './views.ts';
 
@@ -11,10 +13,10 @@ const AT_ONCE = 200;
 export interface Rows<Row> {
   rows: Row[];
   /** The range begins with this id, or behind it. */
-  after: Bytes;
+  after: string;
   isAfterIncluded: boolean;
   /** The last id of the range; undefined for that of the last rows, which has no end. */
-  upTo: Bytes | undefined;
+  upTo: string | undefined;
 }
 
 /** Reads hidden records of a kind, as far as an export has them. */
@@ -30,12 +32,8 @@ export class HiddenReader {
   }
 
   /** About how many there are, from this id on. */
-  async count(from?: string): Promise<number> {
-    const [row] = await this.#db.read<{ n: number }>(
-      'SELECT COUNT(*) AS n FROM hidden_records WHERE kind = ? AND record_id >= ?',
-      [this.#kind.table, from === undefined ? Buffer.alloc(0) : storedIdToBytes(from)],
-    );
-    return row?.n ?? 0;
+  count(from = NIL_ID): Promise<number> {
+    return hiddenRecordsIn(this.#db).countBy({ kind: this.#kind.table, recordId: MoreThanOrEqual(from) });
   }
 
   /**
@@ -58,7 +56,7 @@ export class HiddenReader {
         if (due.length > 0) yield due;
         if (isEnd) break;
         left = left.filter((row) => !isDue(row));
-        from = { id: last.id, isIncluded: false };
+        from = { id: idFromBytes(last.id), isIncluded: false };
       }
     }
   }

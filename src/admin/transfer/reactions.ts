@@ -1,7 +1,10 @@
+import { And, type FindOperator, In, LessThanOrEqual, MoreThan, Not } from 'typeorm';
+import { engagementIn, type EngagementRow, hiddenMarksIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import type { Parameter, Reader } from '../../db/connection.ts';
-import { inList, partsOf } from '../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { grouped } from '../../content/write/tally.ts';
+import type { Reader } from '../../db/connection.ts';
+import { partsOf } from '../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';
 import { type Reactions, MAX_LISTED } from './format.ts';
 
 /** A record, and about how many have it as a favorite or reacted to it. */
@@ -13,44 +16,29 @@ export interface Attended {
   isHidden?: true;
 }
 
-interface ReactionLink {
-  id: Bytes;
-  userId: Bytes;
-  type?: 'like' | 'dislike';
-}
+/** A favorite, or, with a type, a reaction. */
+type Link = Pick<EngagementRow, 'userId' | 'type'>;
 
-/** The rows from which the favorites or reactions of a record are read. */
-interface ReactionSource {
-  from: string;
-  columns: string;
-  where: string;
-}
-
-type EngagementRows = Record<'favorites' | 'reactions', ReactionSource>;
-
-const hiddenEngagement: EngagementRows = {
-  favorites: { from: 'hidden_marks', columns: '', where: "record_id = ? AND mark = 'favorite'" },
-  reactions: { from: 'hidden_marks', columns: ', mark AS type', where: "record_id = ? AND mark <> 'favorite'" },
-};
+/** Reads some favorites or reactions of a record: of the users whom the operator matches, in the order of their ids. */
+type ReadLinks = (users: FindOperator<string>) => Promise<Link[]>;
 
 /** An audience, in the parts in which it is written. */
 type Parts = Iterable<Reactions> | AsyncIterable<Reactions>;
 
 /** Beyond this, the audience of a record is read page by page. */
 const MANY = MAX_LISTED;
+const PAGE = { order: { userId: 'ASC' }, take: MAX_LISTED } as const;
 
 /** Reads who favorited records and reacted to them; of users up to `lastUser` only, if it is not null. */
 export class ReactionsReader {
   readonly #reader: Reader;
   readonly #kind: ContentKind;
-  readonly #upTo: string;
-  readonly #upToParameters: readonly Parameter[];
+  readonly #lastUser: string | null;
 
   constructor(reader: Reader, kind: ContentKind, lastUser: string | null) {
     this.#reader = reader;
     this.#kind = kind;
-    this.#upTo = lastUser === null ? '' : 'AND user_id <= ?';
-    this.#upToParameters = lastUser === null ? [] : [storedIdToBytes(lastUser)];
+    this.#lastUser = lastUser;
   }
 
   /**
@@ -58,44 +46,38 @@ export class ReactionsReader {
    * first part is there for every record.
    */
   async read(records: readonly Attended[]): Promise<Map<string, Parts>> {
-    const few = records.filter((one) => !one.isHidden && countOf(one) <= MANY).map(({ id }) => id);
+    const { favoriteTable, reactionTable } = this.#kind;
+    const few = records.filter((one) => !one.isHidden && countOf(one) <= MANY).map(({ id }) => idFromBytes(id));
     const [favorites, reactions] = await Promise.all([
-      this.#readFew(this.#kind.favoriteTable, '', few),
-      this.#readFew(this.#kind.reactionTable, ', type', few),
+      this.#readFew(favoriteTable, few),
+      this.#readFew(reactionTable, few),
     ]);
     return new Map(
       records.map((record): [string, Parts] => {
         const id = idFromBytes(record.id);
-        if (record.isHidden) return [id, this.#readMany(record.id, hiddenEngagement)];
-        if (countOf(record) > MANY) return [id, this.#readMany(record.id, this.#engagementRows)];
+        if (record.isHidden) return [id, this.#readMany(this.#hidden(id, true), this.#hidden(id, false))];
+        if (countOf(record) > MANY) {
+          return [id, this.#readMany(this.#shown(id, favoriteTable), this.#shown(id, reactionTable))];
+        }
         return [id, partsOfLinks(favorites.get(id) ?? [], reactions.get(id) ?? [])];
       }),
     );
   }
 
-  async #readFew(table: string, columns: string, ids: readonly Bytes[]): Promise<Map<string, ReactionLink[]>> {
-    const { foreignKey } = this.#kind;
-    const links = new Map<string, ReactionLink[]>();
+  async #readFew(table: string, ids: readonly string[]): Promise<Map<string, Link[]>> {
+    const lastUser = this.#lastUser;
+    const links: EngagementRow[] = [];
     for (const part of partsOf(ids)) {
-      const { sql, parameters } = inList(part);
-      const rows = await this.#reader.read<ReactionLink>(
-        `SELECT ${foreignKey} AS id, user_id AS userId${columns} FROM ${table}
-        WHERE ${foreignKey} IN (${sql}) ${this.#upTo} ORDER BY ${foreignKey}, user_id`,
-        [...parameters, ...this.#upToParameters],
-      );
-      for (const row of rows) {
-        const id = idFromBytes(row.id);
-        const known = links.get(id);
-        if (known) known.push(row);
-        else links.set(id, [row]);
-      }
+      const where = { recordId: In(part), ...(lastUser !== null && { userId: LessThanOrEqual(lastUser) }) };
+      const order = { recordId: 'ASC', userId: 'ASC' } as const;
+      for (const link of await engagementIn(this.#reader, table).find({ where, order })) links.push(link);
     }
-    return links;
+    return grouped(links, ({ recordId }) => recordId);
   }
 
-  async *#readMany(id: Bytes, engagement: EngagementRows): AsyncGenerator<Reactions> {
-    const favorites = this.#pages(engagement.favorites, id);
-    const reactions = this.#pages(engagement.reactions, id);
+  async *#readMany(readFavorites: ReadLinks, readReactions: ReadLinks): AsyncGenerator<Reactions> {
+    const favorites = this.#pages(readFavorites);
+    const reactions = this.#pages(readReactions);
     for (let isFirst = true; ; isFirst = false) {
       const [some, others] = [await favorites.next(), await reactions.next()];
       if (some.done === true && others.done === true && !isFirst) return;
@@ -103,22 +85,22 @@ export class ReactionsReader {
     }
   }
 
-  get #engagementRows(): EngagementRows {
-    const { favoriteTable, reactionTable, foreignKey } = this.#kind;
-    const where = `${foreignKey} = ?`;
-    return {
-      favorites: { from: favoriteTable, columns: '', where },
-      reactions: { from: reactionTable, columns: ', type', where },
+  #shown(recordId: string, table: string): ReadLinks {
+    return (userId) => engagementIn(this.#reader, table).find({ where: { recordId, userId }, ...PAGE });
+  }
+
+  #hidden(recordId: string, areFavorites: boolean): ReadLinks {
+    return async (userId) => {
+      const mark = areFavorites ? ('favorite' as const) : Not('favorite' as const);
+      const rows = await hiddenMarksIn(this.#reader).find({ where: { recordId, userId, mark }, ...PAGE });
+      return rows.map((row) => ({ userId: row.userId, ...(row.mark !== 'favorite' && { type: row.mark }) }));
     };
   }
 
-  async *#pages({ from, columns, where }: ReactionSource, id: Bytes): AsyncGenerator<ReactionLink[]> {
-    for (let after: Bytes = Buffer.alloc(0); ;) {
-      const rows = await this.#reader.read<ReactionLink>(
-        `SELECT user_id AS userId${columns} FROM ${from}
-        WHERE ${where} AND user_id > ? ${this.#upTo} ORDER BY user_id LIMIT ${MAX_LISTED}`,
-        [id, after, ...this.#upToParameters],
-      );
+  async *#pages(read: ReadLinks): AsyncGenerator<Link[]> {
+    for (let after = NIL_ID; ;) {
+      const later = MoreThan(after);
+      const rows = await read(this.#lastUser === null ? later : And(later, LessThanOrEqual(this.#lastUser)));
       const last = rows.at(-1);
       if (!last) return;
       yield rows;
@@ -131,19 +113,19 @@ export class ReactionsReader {
 const countOf = ({ favorite_count: favorites, like_count: likes, dislike_count: dislikes }: Attended): number =>
   Math.max(favorites, likes + dislikes);
 
-const reactionsOf = (favorites: readonly ReactionLink[], reactions: readonly ReactionLink[]): Reactions => {
-  const reacting = (type: ReactionLink['type']): string[] =>
-    reactions.filter((link) => link.type === type).map(({ userId }) => idFromBytes(userId));
+const reactionsOf = (favorites: readonly Link[], reactions: readonly Link[]): Reactions => {
+  const reacting = (type: Link['type']): string[] =>
+    reactions.filter((link) => link.type === type).map(({ userId }) => userId);
   return {
-    favorites: favorites.map(({ userId }) => idFromBytes(userId)),
+    favorites: favorites.map(({ userId }) => userId),
     likes: reacting('like'),
     dislikes: reacting('dislike'),
   };
 };
 
-const partsOfLinks = (favorites: readonly ReactionLink[], reactions: readonly ReactionLink[]): Reactions[] => {
+const partsOfLinks = (favorites: readonly Link[], reactions: readonly Link[]): Reactions[] => {
   const count = Math.max(1, Math.ceil(Math.max(favorites.length, reactions.length) / MAX_LISTED));
-  const slice = (links: readonly ReactionLink[], part: number): readonly ReactionLink[] =>
+  const slice = (links: readonly Link[], part: number): readonly Link[] =>
     count === 1 ? links : links.slice(part * MAX_LISTED, (part + 1) * MAX_LISTED);
   return Array.from({ length: count }, (_, part) => reactionsOf(slice(favorites, part), slice(reactions, part)));
 };

@@ -1,3 +1,4 @@
+import { In } from 'typeorm';
 import { findHiddenIds } from '../moderation/hidden/read.ts';
 import type { HideCause } from '../moderation/hidden/snapshot.ts';
 import { storeHidden, storeHiddenEngagement } from '../moderation/hidden/store.ts';
@@ -5,10 +6,12 @@ import type { ContentKind } from '../../content/kind.ts';
 import { type Publication, publishAll } from '../../content/write/publish.ts';
 import { pipelined } from '../../db/sql/pipelined.ts';
 import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
-import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
+import { partsOf } from '../../db/sql/in-list.ts';
+import { increment } from '../../db/sql/increment.ts';
+import { insertInto, insertMissing, insertValues } from '../../db/sql/insert.ts';
+import { lockRows } from '../../db/sql/lock-rows.ts';
 import { memoize } from '../../db/sql/memoize.ts';
-import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
+import { isId, storedIdToBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
 import { imageKind } from '../../image/kind.ts';
@@ -38,12 +41,11 @@ export const tableOf = { user: 'users', game: gameKind.table, image: imageKind.t
 
 /** The ids among these that exist in a table, or are hidden. */
 export const findIds = async (reader: Reader, table: string, ids: Iterable<string>): Promise<Set<string>> => {
-  const keys = [...new Set(ids)].map(idToBytes).filter((bytes) => bytes !== undefined);
-  const found = table === 'users' ? new Set<string>() : await findHiddenIds(reader, keys);
-  for (const part of partsOf(keys)) {
-    const { sql, parameters } = inList(part);
-    const rows = await reader.read<{ id: Bytes }>(`SELECT id FROM ${table} WHERE id IN (${sql})`, parameters);
-    for (const { id } of rows) found.add(idFromBytes(id));
+  const known = [...new Set(ids)].filter(isId);
+  const found = table === 'users' ? new Set<string>() : await findHiddenIds(reader, known);
+  const rows = reader.manager.getRepository<{ id: string }>(table);
+  for (const part of partsOf(known)) {
+    for (const { id } of await rows.find({ select: { id: true }, where: { id: In(part) } })) found.add(id);
   }
   return found;
 };
@@ -174,23 +176,18 @@ const addHiddenReactions = async (tx: Transaction, id: string, audience: Reactio
 const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
   const { table, favoriteTable, reactionTable, foreignKey, router } = kinds[line.of];
   const id = storedIdToBytes(line.id);
-  if ((await findHiddenIds(tx, [id])).size > 0) {
+  if ((await findHiddenIds(tx, [line.id])).size > 0) {
     await addHiddenReactions(tx, line.id, line);
     return;
   }
-  await tx.read(`SELECT id FROM ${table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
-  const add = async (into: string, column: string, type: string | undefined, users: readonly string[] = []) => {
-    let added = 0;
-    const columns = ['user_id', foreignKey, ...(type === undefined ? [] : ['type'])];
-    const row = `(${columns.map(() => '?').join(', ')})`;
-    for (const chunk of chunksOf(users)) {
-      added += await tx.execute(
-        `${tx.dialect.insertIgnore} INTO ${into} (${columns.join(', ')}) VALUES ${chunk.map(() => row).join(', ')}`,
-        chunk.flatMap((user) => [storedIdToBytes(user), id, ...(type === undefined ? [] : [type])]),
-      );
-    }
+  await lockRows(tx, table, [id]);
+  const add = async (into: string, column: string, typeOf: string | undefined, users: readonly string[] = []) => {
+    const type = typeOf === undefined ? [] : [typeOf];
+    const columns = ['user_id', foreignKey, ...type.map(() => 'type')];
+    const rows = users.map((user) => [storedIdToBytes(user), id, ...type]);
+    const added = await insertMissing(tx, into, columns, rows);
     if (added === 0) return;
-    await tx.execute(`UPDATE ${table} SET ${column} = ${column} + ? WHERE id = ?`, [added, id]);
+    await increment(tx, table, column, [[id, added]]);
     await recordReactions(tx, `${router}.reactionsChanged`, [id], new Date());
   };
   await add(favoriteTable, 'favorite_count', undefined, line.favorites);

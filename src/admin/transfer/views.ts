@@ -3,7 +3,7 @@ import { countFromDb, idFromBytes, timeFromDb } from '../../db/values.ts';
 import type { GameColumns, StoredExtraInfo } from '../../game/entity.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
 import { imagesOf } from '../../image/images.ts';
-import type { UserColumns } from '../../user/entity.ts';
+import type { UserRow } from '../../user/entity.ts';
 import type { Reactions, LineOf } from './format.ts';
 
 // Rows as lines, their members always in the same order. `JSON.stringify` leaves undefined members out.
@@ -12,30 +12,24 @@ import type { Reactions, LineOf } from './format.ts';
 export interface ExportedColumns extends Omit<SharedColumns, 'author_nickname' | 'author_avatar'> {
   /** Set for a hidden record; the other two as well if it is hidden by itself. */
   isHidden?: true;
-  hidden_at?: string | null;
+  hiddenAt?: Date | null;
   reason?: string | null;
 }
 
-const optionalTime = (stored: string | null | undefined): string | undefined =>
-  stored === null || stored === undefined ? undefined : timeFromDb(stored);
-
-/** The columns of a user, with what concerns operators only. */
-export type FullUserColumns = UserColumns & { suspended_at: string | null; hidden_at: string | null };
-
-export const userLine = (row: FullUserColumns): LineOf<'user'> => ({
+export const userLine = (row: UserRow): LineOf<'user'> => ({
   kind: 'user',
-  id: idFromBytes(row.id),
+  id: row.id,
   nickname: row.nickname,
   bio: row.bio ?? undefined,
   pronouns: row.pronouns ?? undefined,
   website: row.website ?? undefined,
   location: row.location ?? undefined,
-  socialLinks: JSON.parse(row.social_links) as Record<string, string>,
+  socialLinks: row.socialLinks,
   avatar: row.avatar ?? undefined,
-  createdAt: timeFromDb(row.created_at),
-  updatedAt: timeFromDb(row.updated_at),
-  suspendedAt: optionalTime(row.suspended_at),
-  hiddenAt: optionalTime(row.hidden_at),
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
+  suspendedAt: row.suspendedAt?.toISOString(),
+  hiddenAt: row.hiddenAt?.toISOString(),
 });
 
 const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
@@ -45,7 +39,7 @@ const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
 const recordEnd = (row: ExportedColumns, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
   tagNames,
   isHidden: row.isHidden,
-  hiddenAt: optionalTime(row.hidden_at),
+  hiddenAt: row.hiddenAt?.toISOString(),
   hiddenReason: row.reason ?? undefined,
   viewCount: countFromDb(row.view_count),
   createdAt: timeFromDb(row.created_at),

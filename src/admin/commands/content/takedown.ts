@@ -3,7 +3,6 @@ import { label } from '../../../../contract/text.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { HIDDEN_REASON_LENGTH } from '../../../content/entity.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
-import { idFromBytes, timeFromDb } from '../../../db/values.ts';
 import { listHidden } from '../../moderation/hidden/read.ts';
 import { hideRecord, UnhideError, unhideRecord } from '../../moderation/takedown.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
@@ -82,12 +81,12 @@ export const hidden = ({ command, words: [, several], removable }: Named): Comma
         const rows: string[][] = [];
         for await (const records of listHidden(db, removable.kind)) {
           const listed = records.map((row) => ({
-            id: idFromBytes(row.record_id),
-            authorId: idFromBytes(row.author_id),
+            id: row.recordId,
+            authorId: row.authorId,
             title: row.title,
-            hiddenAt: row.hidden_at && timeFromDb(row.hidden_at),
+            hiddenAt: row.hiddenAt?.toISOString() ?? null,
             hiddenReason: row.reason,
-            authorHiddenAt: row.author_hidden_at && timeFromDb(row.author_hidden_at),
+            authorHiddenAt: row.authorHiddenAt?.toISOString() ?? null,
           }));
           if (json) printJsonLines(listed);
           else {

@@ -5,11 +5,11 @@ import { type Bytes, listFromDb } from '../../../db/values.ts';
 import { findByAuthor } from '../../../content/read/find.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
-import { tagIdsOf } from '../../../content/tag-ids.ts';
+import { byId, readRowsById } from '../../../content/records.ts';
 import { readTags } from '../../../content/tag/service.ts';
 import { type HideCause, keep, type HiddenSnapshot, keptColumns } from './snapshot.ts';
 
-/** Keeps favorites or reactions of a record aside. */
+/** Keeps favorites or reactions of a record aside, by one INSERT … SELECT: there may be very many. */
 const keepEngagement = async (
   tx: Transaction,
   { favoriteTable, foreignKey }: ContentKind,
@@ -32,28 +32,25 @@ const keepRecords = async (
   records: readonly RecordToDelete[],
   cause: HideCause | undefined,
 ): Promise<void> => {
-  const { sql, parameters } = inList(records.map(({ id }) => id));
-  const rows = await tx.read<HiddenSnapshot & { id: Bytes; author_id: Bytes }>(
-    `SELECT id, author_id, ${keptColumns(kind).join(', ')}, ${tagIdsOf(kind, kind.table)} AS tag_ids
-    FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id`,
-    parameters,
-  );
+  const ids = records.map(({ id }) => id);
+  const rows = await readRowsById<HiddenSnapshot>(tx, kind, { detail: true, viewerId: undefined }, ids);
   const tagIds = [...new Set(rows.flatMap(({ tag_ids: list }) => listFromDb(list)))];
   const names = new Map<number, string>();
   for (const part of partsOf(tagIds)) for (const { id, name } of await readTags(tx, part)) names.set(id, name);
   await keep(
     tx,
     kind,
-    rows.map(({ id, author_id: authorId, ...kept }) => ({
-      id,
-      authorId,
-      kept: {
-        ...kept,
-        tag_names: JSON.stringify(listFromDb(kept.tag_ids).map((tagId) => names.get(tagId) ?? '')),
-      } as HiddenSnapshot,
+    rows.toSorted(byId).map((row) => ({
+      id: row.id,
+      authorId: row.author_id,
+      kept: Object.assign(
+        Object.fromEntries([...keptColumns(kind), 'tag_ids'].map((column) => [column, row[column]])) as HiddenSnapshot,
+        { tag_names: JSON.stringify(listFromDb(row.tag_ids).map((tagId) => names.get(tagId) ?? '')) },
+      ),
       cause,
     })),
   );
+  const { sql, parameters } = inList(ids);
   for (const table of [kind.favoriteTable, kind.reactionTable]) {
     await keepEngagement(tx, kind, table, `${kind.foreignKey} IN (${sql})`, parameters);
   }

@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { incrementAll } from '../../../db/sql/increment.ts';
 import { type Bytes, idFromBytes, listFromDb, storedIdToBytes, timeFromDb } from '../../../db/values.ts';
-import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn } from '../../../content/entity.ts';
+import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn, recordsIn } from '../../../content/entity.ts';
 import { readTags } from '../../../content/tag/service.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
@@ -12,7 +12,7 @@ import { reactionColumns, type RemovableKind } from '../../../content/write/remo
 import { grouped } from '../../../content/write/tally.ts';
 import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
-import { lockingRead } from '../../../db/sql/lock-rows.ts';
+import { lockRows } from '../../../db/sql/lock-rows.ts';
 
 /** Locks hidden records in the order of their ids, without those that are hidden by themselves or were shown meanwhile. */
 const lockHidden = (tx: Transaction, ids: readonly Bytes[]): Promise<HiddenRecordRow[]> =>
@@ -54,9 +54,11 @@ const publicationOf = (
 export const publishAgain = async (tx: Transaction, removable: RemovableKind, ids: readonly Bytes[]): Promise<void> => {
   const hidden = await lockHidden(tx, ids);
   if (hidden.length === 0) return;
-  const { sql, parameters } = inList(hidden.map(({ recordId }) => storedIdToBytes(recordId)));
-  const there = await tx.read<{ id: Bytes }>(`SELECT id FROM ${removable.kind.table} WHERE id IN (${sql})`, parameters);
-  const known = new Set(there.map(({ id }) => idFromBytes(id)));
+  const there = await recordsIn(tx, removable.kind).find({
+    select: { id: true },
+    where: { id: In(hidden.map(({ recordId }) => recordId)) },
+  });
+  const known = new Set(there.map(({ id }) => id));
   const missing = hidden.filter(({ recordId }) => !known.has(recordId));
   if (missing.length === 0) return;
   const tagIds = [
@@ -71,16 +73,11 @@ export const publishAgain = async (tx: Transaction, removable: RemovableKind, id
 /** Gives records that are there again some of the marks they had. Returns whether there may be more. */
 export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
   const { table, foreignKey, favoriteTable, reactionTable } = kind;
-  const among = inList(ids);
-  const end = await lockingRead(tx, table, ids);
-  const shown = await tx.read<{ id: Bytes }>(
-    `SELECT id FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
-    among.parameters,
-  );
+  const shown = await lockRows(tx, table, ids);
   // Another run may have hidden them meanwhile.
   if (shown.length === 0) return false;
   const engagement = await hiddenMarksIn(tx).find({
-    where: { recordId: In(shown.map(({ id }) => idFromBytes(id))) },
+    where: { recordId: In(shown.map(idFromBytes)) },
     order: { recordId: 'ASC', userId: 'ASC' },
     take: MARKS_AT_ONCE,
   });
@@ -94,7 +91,7 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
         mark === 'favorite'
           ? ([favoriteTable, 'favorite_count', `user_id, ${foreignKey}`, 'u.id, ?'] as const)
           : ([reactionTable, reactionColumns[mark], `user_id, ${foreignKey}, type`, `u.id, ?, '${mark}'`] as const);
-      // Some may have gone, and some may have done it anew.
+      // One INSERT … SELECT: some may have gone, and some may have done it anew.
       const set = await tx.execute(
         `${tx.dialect.insertIgnore} INTO ${into} (${columns})
         SELECT ${values} FROM users u WHERE u.id IN (${givers.sql}) ORDER BY u.id`,

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../db/connection.ts';
-import { chunksOf } from '../../../db/sql/in-list.ts';
+import { insertMissing } from '../../../db/sql/insert.ts';
 import { type Bytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { joinTagIds, type Publication, tagsForHidden } from '../../../content/write/publish.ts';
@@ -33,16 +33,15 @@ export const storeHidden = async (
 };
 
 /** Stores favorites and reactions of a hidden record, those that are there already excepted. */
-export const storeHiddenEngagement = async (
+export const storeHiddenEngagement = (
   tx: Transaction,
   id: Bytes,
   mark: 'favorite' | 'like' | 'dislike',
   userIds: readonly Bytes[],
-): Promise<void> => {
-  for (const chunk of chunksOf(userIds)) {
-    await tx.execute(
-      `${tx.dialect.insertIgnore} INTO hidden_marks (record_id, user_id, mark) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,
-      chunk.flatMap((user) => [id, user, mark]),
-    );
-  }
-};
+): Promise<number> =>
+  insertMissing(
+    tx,
+    'hidden_marks',
+    ['record_id', 'user_id', 'mark'],
+    userIds.map((user) => [id, user, mark]),
+  );
