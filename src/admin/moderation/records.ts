@@ -2,8 +2,7 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
-import { type HiddenState, readHidden } from './hidden/read.ts';
-import type { SharedColumns } from '../../content/entity.ts';
+import { type HiddenState, readHidden, type RecordColumns } from './hidden/read.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { readRecordMap } from '../../content/records.ts';
 import { currentTags, type TagName } from '../../content/tag/dictionary.ts';
@@ -47,10 +46,12 @@ const jsonOf = (value: unknown): unknown => {
   }
 };
 
-/** A row with the columns of its kind. */
-type Row = Omit<SharedColumns, 'author_avatar'> & Record<string, unknown>;
-
-const stateOf = (kind: ContentKind, row: Row, tags: readonly TagName[], hidden?: HiddenState): RecordState => ({
+const stateOf = (
+  kind: ContentKind,
+  row: RecordColumns,
+  tags: readonly TagName[],
+  hidden?: HiddenState,
+): RecordState => ({
   id: idFromBytes(row.id),
   title: row.title,
   author: { id: idFromBytes(row.author_id), nickname: row.author_nickname },
@@ -78,7 +79,7 @@ export const readRecordState = async (db: Database, kind: ContentKind, id: strin
   const shape = { detail: true, viewerId: undefined };
   const shown = (await readRecordMap<Record<string, unknown>>(db, currentTags, kind, shape, [id])).get(id);
   if (shown) return stateOf(kind, shown.row, shown.tags);
-  const hidden = isId(id) && (await readHidden<Row>(db, kind, id));
+  const hidden = isId(id) && (await readHidden(db, kind, id));
   if (!hidden) throw new AppError(kind.notFound, { hint: id });
   const [tags = []] = await currentTags.namesOf(db, [hidden.row.tag_ids]);
   return stateOf(kind, hidden.row, tags, hidden.state);

@@ -15,6 +15,7 @@ const DELETED_AT_ONCE = 100;
 type TagId = Pick<TagRow, 'id'>;
 
 const WITHOUT_RECORDS = { gameCount: 0, imagePostCount: 0 };
+const isMerged = ({ mergedInto }: TagRow): boolean => mergedInto !== null;
 
 /** The tags that hidden records have, but those of an author, and the tags that such tags were merged into. */
 export const usedByHidden = async (db: Database, exceptAuthor?: string): Promise<Set<number>> => {
@@ -64,7 +65,6 @@ export const findUnusedTags = async (
       ...rows.filter(({ id, mergedInto: into }) => !used.has(id) && (merged || into === null || !used.has(into))),
     );
   }
-  const isMerged = ({ mergedInto }: TagRow): boolean => mergedInto !== null;
   return [...found.filter(isMerged), ...found.filter((tag) => !isMerged(tag))];
 };
 

@@ -13,7 +13,7 @@ export const lockRows = async <Id extends Bytes | number>(
 ): Promise<Id[]> => {
   const { forUpdate, isSharded } = tx.dialect;
   const inOrder = ids.toSorted((a, b) =>
-    a instanceof Uint8Array ? Buffer.compare(a, b as Bytes) : Number(a) - Number(b),
+    typeof a === 'number' || typeof b === 'number' ? Number(a) - Number(b) : Buffer.compare(a, b),
   );
   const there: Id[] = [];
   for (const some of isSharded ? inOrder.map((id) => [id]) : [inOrder]) {

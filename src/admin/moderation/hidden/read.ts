@@ -3,7 +3,7 @@ import type { Reader } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { partsOf } from '../../../db/sql/in-list.ts';
 import { NIL_ID, storedIdToBytes } from '../../../db/values.ts';
-import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn } from '../../../content/entity.ts';
+import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn, type SharedColumns } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { usersIn } from '../../../user/entity.ts';
 import type { HiddenSnapshot } from './snapshot.ts';
@@ -17,14 +17,17 @@ interface HiddenRange {
   limit: number;
 }
 
+/** The columns of a record, those of its kind included. */
+export type RecordColumns = Omit<SharedColumns, 'author_avatar'> & Record<string, unknown>;
+
 /** A hidden record with the columns that it had. */
-const columnsOf = <Columns>({ recordId, authorId, record, hiddenAt, reason }: HiddenRecordRow): Columns =>
-  Object.assign(JSON.parse(record) as HiddenSnapshot, {
+const columnsOf = ({ recordId, authorId, record, hiddenAt, reason }: HiddenRecordRow): RecordColumns =>
+  Object.assign(JSON.parse(record) as RecordColumns, {
     id: storedIdToBytes(recordId),
     author_id: storedIdToBytes(authorId),
     hiddenAt,
     reason,
-  }) as Columns;
+  });
 
 /** Hidden records of a kind by any authors, in the order of their ids, with the columns they had; no counts of marks. */
 export const readHiddenRows = async <Columns>(
@@ -38,7 +41,7 @@ export const readHiddenRows = async <Columns>(
     order: { recordId: 'ASC' },
     take: limit,
   });
-  return rows.map(columnsOf<Columns>);
+  return rows.map(columnsOf) as Columns[];
 };
 
 /** The hidden records of a kind by an author, with the columns they had and why they are hidden, part by part. */
@@ -56,7 +59,7 @@ export async function* readHiddenOf<Columns>(
     const last = rows.at(-1);
     if (!last) return;
     after = last.recordId;
-    yield rows.map(columnsOf<Columns>);
+    yield rows.map(columnsOf) as Columns[];
   }
 }
 
@@ -84,21 +87,21 @@ export interface HiddenState extends Pick<HiddenRecordRow, 'hiddenAt' | 'reason'
 }
 
 /** A hidden record of a kind, with the columns it had and why it is hidden; undefined if there is none. */
-export const readHidden = async <Columns>(
+export const readHidden = async (
   db: Database,
   { table }: ContentKind,
   id: string,
-): Promise<{ row: Columns; state: HiddenState } | undefined> => {
+): Promise<{ row: RecordColumns; state: HiddenState } | undefined> => {
   const hidden = await hiddenRecordsIn(db).findOneBy({ recordId: id, kind: table });
   const author = hidden && (await usersIn(db).findOneBy({ id: hidden.authorId }));
   if (!author) return undefined;
   const marks = hiddenMarksIn(db);
-  const row = Object.assign(columnsOf<object>(hidden), {
+  const row = Object.assign(columnsOf(hidden), {
     author_nickname: author.nickname,
     favorite_count: await marks.countBy({ recordId: id, mark: 'favorite' }),
     like_count: await marks.countBy({ recordId: id, mark: 'like' }),
     dislike_count: await marks.countBy({ recordId: id, mark: 'dislike' }),
-  }) as Columns;
+  });
   return { row, state: { ...hidden, authorHiddenAt: author.hiddenAt } };
 };
 
