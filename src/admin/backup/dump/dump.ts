@@ -99,6 +99,7 @@ export const dump = async (db: Database, { url, file: given, isForced }: DumpOpt
   const server = db.dialect.engine as Kind;
   const address = await locate(url);
   const tool = await findTool(server);
+  // A variable of the server, which is in no table.
   const [log] = await db.read<{ isOn: number | string }>('SELECT @@log_bin AS isOn');
   const hasLog = Number(log?.isOn) === 1;
   const hasPosition = hasLog && tool.kind === server;
