@@ -23,6 +23,18 @@ import {
   startMeddler,
   together,
 } from '../../harness/servers/meddler.ts';
+import {
+  calls,
+  changed,
+  failures,
+  html,
+  inputOf,
+  inputs,
+  type Json,
+  outputs,
+  replies,
+  withoutHeader,
+} from '../../harness/servers/planting.ts';
 
 // The conformance kit: green on the service itself, and red on each fault that a proxy in front of it plants.
 
@@ -123,61 +135,6 @@ describe('on the service itself', () => {
 /** An operation that needs this scope. */
 const firstWith = (scope: Scope): string => operations.find(({ access }) => access === scope)?.id ?? '';
 
-type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- faults are planted anywhere
-
-/** A reply whose JSON was changed in place. */
-const changed = (reply: PassingReply, change: (json: Json) => void): PassingReply => {
-  const json = JSON.parse(reply.body) as Json;
-  change(json);
-  return { ...reply, body: JSON.stringify(json) };
-};
-
-const calls = (id: string, { path }: PassingRequest): boolean => path.split('?')[0] === `/api/trpc/${id}`;
-const inputOf = ({ body }: PassingRequest): Json => {
-  try {
-    return (JSON.parse(body) as Json)['json'] ?? {};
-  } catch {
-    return {};
-  }
-};
-
-/** Changes the replies to an operation. */
-const replies =
-  (id: string, change: (reply: PassingReply, request: PassingRequest) => PassingReply): Meddle =>
-  async (request, forward) => {
-    const reply = await forward(request);
-    return calls(id, request) ? change(reply, request) : reply;
-  };
-
-/** Changes the outputs of an operation. */
-const outputs = (id: string, change: (output: Json, input: Json) => void): Meddle =>
-  replies(id, (reply, request) =>
-    reply.status === 200 && request.method === 'POST'
-      ? changed(reply, ({ result }) => change(result.data.json, inputOf(request)))
-      : reply,
-  );
-
-/** Changes the failures of an operation. */
-const failures = (id: string, change: (failure: Json) => void): Meddle =>
-  replies(id, (reply) =>
-    reply.status >= 400 && reply.body !== '' ? changed(reply, ({ error }) => change(error.json)) : reply,
-  );
-
-/** Changes the inputs of an operation. */
-const inputs =
-  (id: string, change: (input: Json) => Json): Meddle =>
-  (request, forward) => {
-    const input = inputOf(request);
-    const isInput = calls(id, request) && Object.keys(input).length > 0;
-    return forward(isInput ? { ...request, body: JSON.stringify({ json: change(input) }) } : request);
-  };
-
-const withoutHeader = (id: string, name: string): Meddle =>
-  replies(id, (reply) => ({
-    ...reply,
-    headers: Object.fromEntries(Object.entries(reply.headers).filter(([header]) => header !== name)),
-  }));
-
 const HEADER = 'idempotency-key';
 /** What it was sent as, in a request to an operation. */
 const repeatedAs = (id: string, request: PassingRequest): string | undefined =>
@@ -211,12 +168,6 @@ const evenRefused = (id: string): Meddle => {
     return reply;
   };
 };
-
-const html = (status: number): PassingReply => ({
-  status,
-  headers: { 'content-type': 'text/html' },
-  body: '<html>Bad gateway</html>',
-});
 
 /** What the walk asks for, on a page or behind a cursor. */
 const isWalked = ({ search, page }: Json, number: number): boolean =>
