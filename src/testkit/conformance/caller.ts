@@ -1,7 +1,7 @@
 import { type Scope, scopes } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
 import { describeReply } from './findings/expect.ts';
-import { valueAt } from './values.ts';
+import { failureMember } from './values.ts';
 import type { Client } from './http/client.ts';
 import type { Reply } from './exchange.ts';
 
@@ -14,7 +14,7 @@ const FAULTY = '{"json":{"unknownMember":1}}';
 const ask = async (client: Client, key: string, { id, path }: Operation): Promise<Reply | undefined> => {
   const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` };
   const reply = await client.send(id, path, { headers, body: FAULTY }).catch(() => undefined);
-  const isRefused = reply?.status === 401 && valueAt(reply.json, ['error', 'json', 'data', 'reason']) !== 'KEY_MISSING';
+  const isRefused = reply?.status === 401 && failureMember(reply.json, 'reason') !== 'KEY_MISSING';
   if (isRefused) throw new Unusable(`The deployment refuses the key: ${describeReply(reply)}.`);
   return reply;
 };

@@ -27,13 +27,16 @@ export interface Check {
 }
 
 /** A check of an operation, made with a key that may call it. */
-export const checkOf = (
-  { id, needs }: Operation,
-  proves: Proof,
-  name: string,
-  run: () => Promise<void>,
-  more: readonly Scope[] = [],
-): Check => ({ subject: id, name, proves, needs: [...new Set([...needs, ...more])], run });
+export const checkOf = ({ id, needs }: Operation, proves: Proof, name: string, run: Check['run']): Check => ({
+  subject: id,
+  name,
+  proves,
+  needs,
+  run,
+});
+
+/** The checks of what an operation does, by their names. */
+export type Effects = Readonly<Record<string, Check['run']>>;
 
 /** `make`, called when it is first needed, and only once. */
 export const once = <T>(make: () => T): (() => T) => {

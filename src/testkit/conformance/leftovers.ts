@@ -55,8 +55,7 @@ export const demandUnusedSeed = async (session: VerifySession): Promise<void> =>
   if (!operation) return;
   const headers = { [idempotencyKey.name]: `verify ${session.run} begins` };
   try {
-    const body = JSON.stringify({ json: await session.input(operation) });
-    const reply = await session.send(operation, { body, headers });
+    const reply = await session.post(operation, await session.input(operation), { headers });
     if (reply.status !== 200 || !reply.headers.has(idempotencyReplayed.name)) return;
   } catch (error) {
     // Its own checks say what is wrong with it.

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Access, Contract, OutputOf, Reason, Scope } from '../../../contract/index.ts';
+import { WITHHELD } from './check.ts';
 import type { Client } from './http/client.ts';
 import type { Reply, Request } from './exchange.ts';
 import { expectSuccess } from './findings/expect.ts';
@@ -77,26 +78,16 @@ export class VerifySession {
   readonly webhooks = new OwnWebhooks(this);
   readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
-  constructor({
-    operations,
-    client,
-    caller,
-    chance,
-    document,
-    clientDocument,
-    readOnly,
-    strict,
-    receiver,
-  }: SessionParts) {
-    this.operations = operations;
-    this.client = client;
-    this.caller = caller;
-    this.chance = chance;
-    this.document = document;
-    this.clientDocument = clientDocument;
-    this.readOnly = readOnly;
-    this.strict = strict;
-    this.receiver = receiver;
+  constructor(parts: SessionParts) {
+    this.operations = parts.operations;
+    this.client = parts.client;
+    this.caller = parts.caller;
+    this.chance = parts.chance;
+    this.document = parts.document;
+    this.clientDocument = parts.clientDocument;
+    this.readOnly = parts.readOnly;
+    this.strict = parts.strict;
+    this.receiver = parts.receiver;
   }
 
   /** In the title of every record of this run. */
@@ -121,6 +112,13 @@ export class VerifySession {
   /** Whether a scope is left unused, since operations that need it write. */
   isWithheld(access: Access): boolean {
     return this.readOnly && this.operations.some((one) => one.access === access && one.effect === 'write');
+  }
+
+  /** The operation with an id. @throws Skip if there is none */
+  operation(id: string): Operation {
+    const operation = this.operations.find((one) => one.id === id);
+    if (!operation) throw new Skip(`there is no ${id}`);
+    return operation;
   }
 
   /** An operation of the same router. */
@@ -153,6 +151,21 @@ export class VerifySession {
     });
   }
 
+  /** Sends an input to an operation. @throws Mismatch, Skip */
+  post(
+    operation: Pick<Operation, 'id' | 'path' | 'effect'>,
+    json: unknown,
+    { headers = {}, anonymous = false }: { headers?: Record<string, string>; anonymous?: boolean } = {},
+  ): Promise<Reply> {
+    return this.send(operation, { body: JSON.stringify({ json }), headers }, { anonymous });
+  }
+
+  /** Sends an input to an operation by tRPC's GET. @throws Mismatch, Skip */
+  get(operation: Operation, json: unknown): Promise<Reply> {
+    const path = `${operation.path}?input=${encodeURIComponent(JSON.stringify({ json }))}`;
+    return this.send({ ...operation, path }, { method: 'GET' });
+  }
+
   /**
    * Calls an operation that has to succeed. `T` is its output by the contract, which the reply is held against.
    * @throws Mismatch, Skip
@@ -160,9 +173,9 @@ export class VerifySession {
   async call<T>(
     operation: Operation,
     json: unknown,
-    { anonymous = false, headers = {} }: { anonymous?: boolean; headers?: Record<string, string> } = {},
+    options?: Parameters<VerifySession['post']>[2],
   ): Promise<CallAnswer<T>> {
-    const reply = await this.send(operation, { body: JSON.stringify({ json }), headers }, { anonymous });
+    const reply = await this.post(operation, json, options);
     return { output: expectSuccess(operation, reply) as T, reply };
   }
 
@@ -292,12 +305,18 @@ export class VerifySession {
   #publisher(operation: Operation, name: string): Operation {
     const publisher = this.sibling(operation, name);
     if (publisher && this.can(publisher.access)) return publisher;
+    if (publisher && this.caller.key !== undefined && this.isWithheld(publisher.access)) throw new Skip(WITHHELD);
     throw new Skip(`it needs a key that may publish by ${operation.router}.${name}`);
   }
 
-  async #findRecord(operation: Operation): Promise<Content> {
+  /** Whether the run publishes records of an operation's router. */
+  #publishes(operation: Operation): boolean {
     const create = this.sibling(operation, 'create');
-    if (create && this.can(create.access)) return this.publish(operation);
+    return create !== undefined && this.can(create.access);
+  }
+
+  async #findRecord(operation: Operation): Promise<Content> {
+    if (this.#publishes(operation)) return this.publish(operation);
     const [record] = await this.samples(operation);
     return record as Content;
   }
@@ -313,8 +332,7 @@ export class VerifySession {
     const others = [...items, ...viewed].filter(isOther);
     const from = others.length > 0 ? others : items;
     const places = new Set([0, Math.floor(from.length / 2), from.length - 1]);
-    const create = this.sibling(operation, 'create');
-    const own = create && this.can(create.access) ? await this.record(operation) : undefined;
+    const own = this.#publishes(operation) ? await this.record(operation) : undefined;
     return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as RecordSummary] : [])];
   }
 

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Mismatch, Skip } from './findings/finding.ts';
+import { demandThat } from './findings/expect.ts';
+import { type Finding, Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';
-import type { ListedPage, VerifySession } from './session.ts';
+import type { CallAnswer, ListedPage, VerifySession } from './session.ts';
 
-/** Failures on unchanged data until a fault is reported. */
+/** Trials until a fault is reported: failures on unchanged data, or counts that have not grown. */
 const MAX_TRIALS = 3;
 /** The maximum number of trials that changes by others disturb. */
 const MAX_DISTURBANCES = 15;
 const PAUSE_MS = 100;
+/** Far longer than the deployment takes for what it does in the background. */
+const PATIENCE_MS = 10_000;
+const READING_PAUSE_MS = 250;
 
 /**
  * Runs a check that compares several replies, while other callers may change the data. `watch` reads all data that the check
@@ -41,3 +45,33 @@ export const watchList =
     const { items, total } = await session.prepare<ListedPage>(list, { page: 1, ...query, limit });
     return [total, items];
   };
+
+/** Reads until what comes is as wanted. @throws Mismatch with the finding about it when it takes too long */
+export const eventually = async <T>(
+  read: () => Promise<CallAnswer<T>>,
+  isWanted: (output: T) => boolean,
+  findingOf: (output: T) => Finding,
+): Promise<void> => {
+  for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(READING_PAUSE_MS)) {
+    const { output, reply } = await read();
+    if (isWanted(output)) return;
+    demandThat(Date.now() < deadline, reply, findingOf(output));
+  }
+};
+
+/** Publishes until that is counted: others may remove a record meanwhile. @throws Mismatch when it is not */
+export const demandCounted = async (
+  count: () => Promise<CallAnswer<number>>,
+  publish: () => Promise<unknown>,
+  what = '',
+  at?: string,
+): Promise<void> => {
+  for (let trial = 1; ; trial += 1) {
+    const before = await count();
+    await publish();
+    const after = await count();
+    if (after.output > before.output) return;
+    const finding = { expected: `more than ${before.output} ${what}after one more`, came: String(after.output) };
+    demandThat(trial < MAX_TRIALS, after.reply, at === undefined ? finding : { ...finding, at });
+  }
+};

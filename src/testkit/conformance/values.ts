@@ -8,3 +8,14 @@ export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =
     (holder, member) => (isMembers(holder) && Object.hasOwn(holder, member) ? holder[String(member)] : undefined),
     value,
   );
+
+/** A member of the payload of a failure, such as its `reason`. */
+export const failureMember = (json: unknown, member: 'reason' | 'requestId' | 'docs' | 'httpStatus'): unknown =>
+  valueAt(json, ['error', 'json', 'data', member]);
+
+/** The members of an object that are named. */
+export const pick = (from: object, names: readonly string[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+
+/** A text in capitals, as far as it is ASCII. */
+export const capitals = (text: string): string => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());

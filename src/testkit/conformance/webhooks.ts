@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contract, OutputOf } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
-import type { Reply, Request } from './exchange.ts';
+import type { Reply } from './exchange.ts';
 import { Skip } from './findings/finding.ts';
 import type { WebhookReceiver } from './receiver.ts';
 import { valueAt } from './values.ts';
 
 /** How a run calls the deployment. */
 interface Calls {
-  readonly operations: readonly Operation[];
   readonly client: { readonly replies: readonly Reply[] };
   /** Where webhooks are to lead, if the run has a receiver of its own. */
   readonly receiver: WebhookReceiver | undefined;
+  operation: (id: string) => Operation;
   prepare: <T>(operation: Operation, json: unknown) => Promise<T>;
-  send: (operation: Operation, request: Request) => Promise<Reply>;
+  post: (operation: Operation, json: unknown) => Promise<Reply>;
 }
 
 type Listed = OutputOf<Contract['webhook']['list']>;
@@ -45,7 +45,7 @@ export class OwnWebhooks {
 
   /** Makes a webhook of the example's input, which leads to the receiver of the run, if it has one. @throws Skip */
   create(choice: object = {}): Promise<Created> {
-    const create = this.#operation(CREATE);
+    const create = this.#session.operation(CREATE);
     const { receiver } = this.#session;
     const url = receiver && { url: receiver.newUrl() };
     return this.#session.prepare<Created>(create, { ...(create.example.input as object), ...choice, ...url });
@@ -61,7 +61,7 @@ export class OwnWebhooks {
   /** The id of a new webhook that is paused. @throws Skip */
   async paused(): Promise<string> {
     const { id } = await this.create();
-    await this.#session.prepare(this.#operation('webhook.update'), { id, state: 'paused' });
+    await this.#session.prepare(this.#session.operation('webhook.update'), { id, state: 'paused' });
     return id;
   }
 
@@ -75,7 +75,7 @@ export class OwnWebhooks {
   /** A new delivery. @throws Skip */
   async delivery(): Promise<Tested & { id: string }> {
     const { id } = await this.active();
-    return { id, ...(await this.#session.prepare<Tested>(this.#operation('webhook.test'), { id })) };
+    return { id, ...(await this.#session.prepare<Tested>(this.#session.operation('webhook.test'), { id })) };
   }
 
   /** Deletes the webhooks that were made since the last time. Never rejects. */
@@ -84,9 +84,8 @@ export class OwnWebhooks {
     const made = replies.slice(this.#seen).filter(({ subject, status }) => subject === CREATE && status === 200);
     const ids = new Set(made.map(({ json }) => String(valueAt(json, ['result', 'data', 'json', 'id']))));
     for (const id of ids) {
-      const body = JSON.stringify({ json: { id } });
       // One that its check has deleted is no longer found.
-      await this.#session.send(this.#operation('webhook.delete'), { body }).catch(() => undefined);
+      await this.#session.post(this.#session.operation('webhook.delete'), { id }).catch(() => undefined);
     }
     this.#seen = replies.length;
   }
@@ -95,18 +94,12 @@ export class OwnWebhooks {
   async #untilActive(id: string): Promise<void> {
     if (this.#unreached !== undefined) throw new Skip(this.#unreached);
     for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(PAUSE_MS)) {
-      const { items } = await this.#session.prepare<Listed>(this.#operation('webhook.list'), {});
+      const { items } = await this.#session.prepare<Listed>(this.#session.operation('webhook.list'), {});
       const webhook = items.find((one) => one.id === id);
       if (webhook?.state === 'active') return;
       if (!webhook?.reason && Date.now() < deadline) continue;
       this.#unreached = `no endpoint answers the challenge: ${webhook?.reason ?? 'it was not asked in time'}`;
       throw new Skip(this.#unreached);
     }
-  }
-
-  #operation(id: string): Operation {
-    const operation = this.#session.operations.find((one) => one.id === id);
-    if (!operation) throw new Skip(`there is no ${id}`);
-    return operation;
   }
 }

@@ -1,33 +1,24 @@
-import { type Check, checkOf } from '../check.ts';
-import type { Operation } from '../contract/operation.ts';
-import { TAG, type VerifySession } from '../session.ts';
-import { eventChecks } from './read/events.ts';
-import { relatedChecks, typeStatsChecks } from './read/games.ts';
-import { sampleChecks } from './read/samples.ts';
-import { listChecks } from './read/lists.ts';
-import { batchCreateChecks, createChecks, getByIdChecks, updateChecks } from './write/records.ts';
-import { favoriteChecks, reactionChecks } from './write/toggles.ts';
-import { getProfileChecks, meChecks, searchChecks } from './read/users.ts';
-import { profileChecks } from './write/profile.ts';
-import {
-  createWebhookChecks,
-  deleteWebhookChecks,
-  deliveriesChecks,
-  redeliverChecks,
-  rotateSecretChecks,
-  testWebhookChecks,
-  updateWebhookChecks,
-} from './write/webhooks.ts';
 import { type Contract, MAX_SUMMARY_IMAGES, type OutputOf } from '../../../../contract/index.ts';
+import { type Check, checkOf, type Effects } from '../check.ts';
+import type { Operation } from '../contract/operation.ts';
 import { demand, OUTPUT } from '../findings/expect.ts';
 import { differences, Skip } from '../findings/finding.ts';
+import { TAG, type VerifySession } from '../session.ts';
+import { eventEffects } from './read/events.ts';
+import { relatedEffects, typeStatsEffects } from './read/games.ts';
+import { listEffects } from './read/lists.ts';
+import { sampleEffects } from './read/samples.ts';
+import { getProfileEffects, meEffects, userSearchEffects } from './read/users.ts';
+import { profileEffects } from './write/profile.ts';
+import { batchCreateEffects, createEffects, updateEffects, viewEffects } from './write/records.ts';
+import { favoriteEffects, reactionEffects } from './write/toggles.ts';
+import * as webhook from './write/webhooks.ts';
 
 type ImagePage = OutputOf<Contract['image']['list']>;
 
-/** Checks of what a list shows of the images of posts. */
-const imageSummaryChecks = (list: Operation, session: VerifySession): Check[] => {
-  const create = session.sibling(list, 'create');
-  const run = async (): Promise<void> => {
+/** The checks of the images that a list shows of posts. */
+const imageSummaryEffects = (list: Operation, session: VerifySession): Effects => ({
+  [`shows the first ${MAX_SUMMARY_IMAGES} images of a post, and counts all`]: async () => {
     const images = Array.from({ length: MAX_SUMMARY_IMAGES + 1 }, (_, n) => `https://images.example.com/${n}.webp`);
     const { id } = await session.publish(list, { title: 'in short', images });
     const query = { limit: 1, page: 1, search: `${session.run} in short`, tagSlugs: [TAG] };
@@ -36,39 +27,39 @@ const imageSummaryChecks = (list: Operation, session: VerifySession): Check[] =>
     if (post?.id !== id) throw new Skip('the post is not found');
     const expected = { images: images.slice(0, MAX_SUMMARY_IMAGES), imageCount: images.length };
     demand(reply, differences(expected, { images: post.images, imageCount: post.imageCount }, `${OUTPUT}/items/0`));
-  };
-  const name = `shows the first ${MAX_SUMMARY_IMAGES} images of a post, and counts all`;
-  return create ? [checkOf(list, 'effect', name, run, create.needs)] : [];
-};
+  },
+});
 
-/** The checks of what an operation does, by its id or, where routers have it in common, by its name. */
-const effects: Record<string, (operation: Operation, session: VerifySession) => Check[]> = {
-  list: listChecks,
-  getById: (getById, session) => [...sampleChecks(getById, session), ...getByIdChecks(getById, session)],
-  create: createChecks,
-  batchCreate: batchCreateChecks,
-  update: updateChecks,
-  toggleFavorite: favoriteChecks,
-  toggleReaction: reactionChecks,
-  'image.list': (list, session) => [...listChecks(list, session), ...imageSummaryChecks(list, session)],
-  'event.list': eventChecks,
-  'game.getTypeStats': typeStatsChecks,
-  'game.getRelated': relatedChecks,
-  'user.getProfile': getProfileChecks,
-  'user.me': meChecks,
-  'user.updateProfile': profileChecks,
-  'user.updateAvatar': profileChecks,
-  'user.search': searchChecks,
-  'webhook.create': createWebhookChecks,
-  'webhook.list': () => [],
-  'webhook.update': updateWebhookChecks,
-  'webhook.test': testWebhookChecks,
-  'webhook.rotateSecret': rotateSecretChecks,
-  'webhook.deliveries': deliveriesChecks,
-  'webhook.redeliver': redeliverChecks,
-  'webhook.delete': deleteWebhookChecks,
+/** The checks of each operation, by its id or, where routers have it in common, by its name. */
+const effects: Readonly<Record<string, (operation: Operation, session: VerifySession) => Effects>> = {
+  list: listEffects,
+  getById: (getById, session) => ({ ...sampleEffects(getById, session), ...viewEffects(getById, session) }),
+  create: createEffects,
+  batchCreate: batchCreateEffects,
+  update: updateEffects,
+  toggleFavorite: favoriteEffects,
+  toggleReaction: reactionEffects,
+  'image.list': (list, session) => ({ ...listEffects(list, session), ...imageSummaryEffects(list, session) }),
+  'event.list': eventEffects,
+  'game.getTypeStats': typeStatsEffects,
+  'game.getRelated': relatedEffects,
+  'user.getProfile': getProfileEffects,
+  'user.me': meEffects,
+  'user.updateProfile': profileEffects,
+  'user.updateAvatar': profileEffects,
+  'user.search': userSearchEffects,
+  'webhook.create': webhook.createEffects,
+  'webhook.list': () => ({}),
+  'webhook.update': webhook.updateEffects,
+  'webhook.test': webhook.testEffects,
+  'webhook.rotateSecret': webhook.rotateSecretEffects,
+  'webhook.deliveries': webhook.deliveriesEffects,
+  'webhook.redeliver': webhook.redeliverEffects,
+  'webhook.delete': webhook.deleteEffects,
 };
 
 /** Checks of what an operation does, beyond the shape of what it answers. */
 export const effectChecks = (operation: Operation, session: VerifySession): Check[] =>
-  (effects[operation.id] ?? effects[operation.name])?.(operation, session) ?? [];
+  Object.entries((effects[operation.id] ?? effects[operation.name])?.(operation, session) ?? {}).map(([name, run]) =>
+    checkOf(operation, 'effect', name, run),
+  );

@@ -1,10 +1,9 @@
 import { docsOf, idempotencyReplayed, type Reason } from '../../../../contract/index.ts';
-import { pointerOf } from '../../../../contract/issues.ts';
 import { type Check, once, SERVICE } from '../check.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, failureFindings } from '../findings/expect.ts';
 import { type Finding, show, Skip } from '../findings/finding.ts';
-import { valueAt } from '../values.ts';
+import { failureMember } from '../values.ts';
 import type { VerifySession } from '../session.ts';
 
 // Rules for every reply, checked on all replies at the end of a run.
@@ -35,10 +34,6 @@ const EXPOSED = [
   'X-Should-Retry',
   idempotencyReplayed.name,
 ];
-const REQUEST_ID = ['error', 'json', 'data', 'requestId'];
-const REASON = ['error', 'json', 'data', 'reason'];
-const DOCS = ['error', 'json', 'data', 'docs'];
-
 const always = (): boolean => true;
 /** Whether a reply is the service's own, and not the page of something in front of it, which has a finding of its own. */
 const isOwn = ({ text, json }: Reply): boolean => text === '' || json !== undefined;
@@ -92,9 +87,9 @@ const rulesOfAll = ({ client }: VerifySession): Rule[] => [
   {
     name: 'tells the request id in every failure',
     kind: 'failure',
-    about: ({ json, headers }) => valueAt(json, REQUEST_ID) !== undefined && headers.has('X-Request-Id'),
+    about: ({ json, headers }) => failureMember(json, 'requestId') !== undefined && headers.has('X-Request-Id'),
     fault: ({ json, headers }) => {
-      const [expected, came] = [headers.get('X-Request-Id'), valueAt(json, REQUEST_ID)];
+      const [expected, came] = [headers.get('X-Request-Id'), failureMember(json, 'requestId')];
       if (came === expected) return undefined;
       return { expected: `the X-Request-Id ${show(expected)}`, came: show(came), at: '/error/json/data/requestId' };
     },
@@ -102,11 +97,11 @@ const rulesOfAll = ({ client }: VerifySession): Rule[] => [
   {
     name: 'names the page about its reason in every failure',
     kind: 'failure',
-    about: ({ json }) => typeof valueAt(json, REASON) === 'string',
+    about: ({ json }) => typeof failureMember(json, 'reason') === 'string',
     fault: ({ json }) => {
-      const [expected, came] = [docsOf(valueAt(json, REASON) as Reason), valueAt(json, DOCS)];
+      const [expected, came] = [docsOf(failureMember(json, 'reason') as Reason), failureMember(json, 'docs')];
       if (typeof came === 'string' && came.endsWith(expected)) return undefined;
-      return { expected: show(expected), came: show(came), at: pointerOf(DOCS) };
+      return { expected: show(expected), came: show(came), at: '/error/json/data/docs' };
     },
   },
   headerRule({

@@ -6,7 +6,7 @@ import { documented } from '../document/client-document.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
 import { differences, show } from '../findings/finding.ts';
-import { valueAt } from '../values.ts';
+import { failureMember, valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { VerifySession } from '../session.ts';
 import { findingOf, readDocument } from './document.ts';
@@ -162,7 +162,7 @@ const explanationCheck = ({ client }: VerifySession): Check =>
 /** A reply to one call of a batch. */
 const partOf = (batch: Reply, index: number): Reply => {
   const json = valueAt(batch.json, [index]);
-  const status = valueAt(json, ['error', 'json', 'data', 'httpStatus']);
+  const status = failureMember(json, 'httpStatus');
   return { ...batch, json, status: typeof status === 'number' ? status : 200 };
 };
 

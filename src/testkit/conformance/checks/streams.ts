@@ -27,7 +27,7 @@ const checksOf = (stream: Stream, session: VerifySession): Check[] => {
   const { id, route, example } = stream;
   const operation = { ...stream, path: route.path };
   const send = (json: object, headers: Record<string, string> = {}) =>
-    session.send(operation, { body: JSON.stringify({ json: { ...(example.input as object), ...json } }), headers });
+    session.post(operation, { ...(example.input as object), ...json }, { headers });
   const check = (proves: Check['proves'], name: string, run: Check['run']): Check => ({
     subject: id,
     name,

@@ -2,7 +2,7 @@ import { idempotencyKey } from '../../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import { expectSuccess } from '../findings/expect.ts';
 import { longestTexts } from '../contract/faults.ts';
-import { valueAt } from '../values.ts';
+import { failureMember } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 import { inputMembers, withValue } from '../contract/places.ts';
 import type { VerifySession } from '../session.ts';
@@ -53,7 +53,7 @@ const longTexts = (operation: Operation, session: VerifySession): Check[] =>
     checkOf(operation, 'form', `takes ${name}`, async () => {
       const body = withValue({ json: operation.example.input }, at, value);
       const reply = await session.send(operation, { body: JSON.stringify(body) });
-      const reason = valueAt(reply.json, ['error', 'json', 'data', 'reason']);
+      const reason = failureMember(reply.json, 'reason');
       const isRefused = reason === 'VALIDATION_FAILED' || !operation.reasons.some((one) => one === reason);
       if (isRefused) expectSuccess(operation, reply);
     }),
@@ -61,17 +61,14 @@ const longTexts = (operation: Operation, session: VerifySession): Check[] =>
 
 const readByGet = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', 'answers tRPC’s GET', async () => {
-    const input = encodeURIComponent(JSON.stringify({ json: await session.input(operation) }));
-    const path = `${operation.path}?input=${input}`;
-    expectSuccess(operation, await session.send({ ...operation, path }, { method: 'GET' }));
+    expectSuccess(operation, await session.get(operation, await session.input(operation)));
   });
 
 /** A read has nothing to repeat: what others may not say of a write does not matter to it. */
 const ignoredKey = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', `ignores an ${idempotencyKey.name}`, async () => {
-    const body = JSON.stringify({ json: await session.input(operation) });
     const headers = { [idempotencyKey.name]: '"'.repeat(idempotencyKey.maxLength + 1) };
-    expectSuccess(operation, await session.send(operation, { body, headers }));
+    await session.call(operation, await session.input(operation), { headers });
   });
 
 /** Checks of the ways to call an operation that have to succeed. */

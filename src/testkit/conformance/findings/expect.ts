@@ -3,7 +3,7 @@ import { errorOf, ErrorResponse, operations, type Reason } from '../../../../con
 import { pointerOf } from '../../../../contract/issues.ts';
 import type { Reply } from '../exchange.ts';
 import { differences, type Finding, Mismatch, show, Skip } from './finding.ts';
-import { valueAt } from '../values.ts';
+import { failureMember, valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 
 /** Where the output of an operation is in its reply. */
@@ -18,7 +18,7 @@ const LACKS: Partial<Record<Reason, string>> = {
 
 /** Says what the deployment lacks, where the reply has a reason for that which the operation declares. */
 const lackOf = ({ subject, json }: Reply): string | undefined => {
-  const reason = valueAt(json, ['error', 'json', 'data', 'reason']) as Reason;
+  const reason = failureMember(json, 'reason') as Reason;
   const isDeclared = operations.some(({ id, reasons }) => id === subject && reasons.includes(reason));
   return isDeclared ? LACKS[reason] : undefined;
 };
@@ -78,7 +78,7 @@ export const ailmentOr = (reply: Reply, finding: Finding): Finding => {
 /** A reply in a few words. */
 export const describeReply = (reply: Reply): string => {
   const { status, headers, json } = reply;
-  const reason = valueAt(json, ['error', 'json', 'data', 'reason']);
+  const reason = failureMember(json, 'reason');
   if (typeof reason === 'string') return `status ${status} ${show(reason)}`;
   if (valueAt(json, ['result']) !== undefined) return `status ${status} with a result`;
   return (
@@ -138,7 +138,7 @@ export const failureFindings = (reply: Reply): Finding[] => {
  */
 export const expectSuccess = ({ success, idMember, notFound }: Operation, reply: Reply): unknown => {
   const { status, json } = reply;
-  const reason = valueAt(json, ['error', 'json', 'data', 'reason']);
+  const reason = failureMember(json, 'reason');
   if (idMember === undefined && notFound !== undefined && reason === notFound) {
     throw new Skip('there is no record that it could answer');
   }
@@ -159,7 +159,7 @@ export const expectFailure = (
   const { status, code, number } = errorOf(reason);
   const { json } = reply;
   const isFailure = reply.status === status && json !== undefined;
-  const isOnlyStatus = valueAt(json, ['error', 'json', 'data', 'reason']) === reason;
+  const isOnlyStatus = failureMember(json, 'reason') === reason;
   demandThat(
     isFailure,
     reply,

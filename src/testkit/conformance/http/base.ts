@@ -1,4 +1,4 @@
-import { valueAt } from '../values.ts';
+import { failureMember, valueAt } from '../values.ts';
 import { SERVICE } from '../check.ts';
 import { type Client, NoReply } from './client.ts';
 import type { Reply } from '../exchange.ts';
@@ -28,7 +28,7 @@ const describe = ({ status, headers }: Reply): string =>
 const hasApi = async (client: Client, apiPath: string): Promise<boolean> => {
   const headers = { 'Content-Type': 'application/json' };
   const reply = await client.send(SERVICE, `${apiPath}no.such`, { headers, body: '{}' });
-  return valueAt(reply.json, ['error', 'json', 'data', 'reason']) === 'PROCEDURE_NOT_FOUND';
+  return failureMember(reply.json, 'reason') === 'PROCEDURE_NOT_FOUND';
 };
 
 /** Whether a document describes a gateway, of whichever version. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mismatch, Skip } from '../findings/finding.ts';
-import { valueAt } from '../values.ts';
+import { failureMember } from '../values.ts';
 import type { Exchange, Reply, Request, SentRequest } from '../exchange.ts';
 
 /** One item of `RateLimit-Policy`: `"anonymous";q=600;w=60`. */
@@ -54,7 +54,7 @@ export const parsed = (text: string): unknown => {
 
 /** The status that refuses a request, or a call in a batch, for now. */
 const refusalOf = ({ status, json }: Reply): number | undefined =>
-  [status, ...(Array.isArray(json) ? json.map((part) => valueAt(part, ['error', 'json', 'data', 'httpStatus'])) : [])]
+  [status, ...(Array.isArray(json) ? json.map((part) => failureMember(part, 'httpStatus')) : [])]
     .map(Number)
     .find((one) => one === TOO_MANY_REQUESTS || one === UNAVAILABLE);
 

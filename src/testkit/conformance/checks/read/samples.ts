@@ -1,57 +1,50 @@
-import { type Check, checkOf } from '../../check.ts';
+import type { Effects } from '../../check.ts';
 import { demand, demandOutput, expectSuccess, OUTPUT } from '../../findings/expect.ts';
 import { differences } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../../session.ts';
+import type { ListedPage, VerifySession, RecordSummary } from '../../session.ts';
 import { steadily } from '../../until-stable.ts';
 
-// Records that others published, as the operations that read them show them.
+/** A record without the member that any reader changes. */
+const unviewed = ({ viewCount: _viewCount, ...record }: RecordSummary) => record;
 
-/** The member that any reader changes. */
-const VIEWED = 'viewCount';
-/** The members that lists shorten. */
-const SHORTENED = ['images'];
+/** A record as its list shows it, but for that, and for the images that lists shorten. */
+const listedWithout = (record: RecordSummary): object =>
+  Object.fromEntries(Object.entries(unviewed(record)).filter(([name]) => name !== 'images'));
 
-const without = (record: object, names: readonly string[]): object =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
-
-const watchRecord = (session: VerifySession, getById: Operation, input: object) => async (): Promise<unknown> =>
-  without(await session.prepare<RecordSummary>(getById, input), [VIEWED]);
-
-/** Checks that reading a record shows what its list does. */
-export const sampleChecks = (getById: Operation, session: VerifySession): Check[] => {
-  const list = session.sibling(getById, 'list');
-  if (!list) return [];
-  return [
-    checkOf(getById, 'effect', 'shows what the list shows of a record, and more', async () => {
+/** The checks of reading a record that others published. */
+export const sampleEffects = (getById: Operation, session: VerifySession): Effects => {
+  const watch = (input: object) => async (): Promise<unknown> =>
+    unviewed(await session.prepare<RecordSummary>(getById, input));
+  return {
+    'shows what the list shows of a record, and more': async () => {
       for (const { id } of await session.samples(getById)) {
-        await steadily(watchRecord(session, getById, { id }), async () => {
+        await steadily(watch({ id }), async () => {
           const { output, reply } = await session.call<RecordSummary>(getById, { id });
-          const { items } = await session.prepare<ListedPage>(list, {
+          const { items } = await session.prepare<ListedPage>(session.partner(getById, 'list'), {
             limit: 100,
             page: 1,
             tagSlugs: output.tags.slice(0, 10).map(({ slug }) => slug),
           });
           const listed = items.find((item) => item.id === id);
-          if (listed) demandOutput(reply, without(listed, [VIEWED, ...SHORTENED]), output);
+          if (listed) demandOutput(reply, listedWithout(listed), output);
         });
       }
-    }),
-    checkOf(getById, 'effect', 'knows nobody without a key', async () => {
+    },
+    'knows nobody without a key': async () => {
       const [sample] = await session.samples(getById);
       const { output, reply } = await session.call(getById, { id: sample?.id }, { anonymous: true });
       demandOutput(reply, { viewer: null }, output);
-    }),
-    checkOf(getById, 'effect', 'answers a GET as it does a POST', async () => {
+    },
+    'answers a GET as it does a POST': async () => {
       const [sample] = await session.samples(getById);
       const json = { id: sample?.id };
-      const input = encodeURIComponent(JSON.stringify({ json }));
-      await steadily(watchRecord(session, getById, json), async () => {
-        const post: CallAnswer<object> = await session.call(getById, json);
-        const get = await session.send({ ...getById, path: `${getById.path}?input=${input}` }, { method: 'GET' });
-        const came = expectSuccess(getById, get) as object;
-        demand(get, differences(without(post.output, [VIEWED]), without(came, [VIEWED]), OUTPUT));
+      await steadily(watch(json), async () => {
+        const post = await session.call<RecordSummary>(getById, json);
+        const get = await session.get(getById, json);
+        const came = expectSuccess(getById, get) as RecordSummary;
+        demand(get, differences(unviewed(post.output), unviewed(came), OUTPUT));
       });
-    }),
-  ];
+    },
+  };
 };

@@ -14,8 +14,7 @@ const REPLAYED = idempotencyReplayed.name;
 
 /** Sends an input with an `Idempotency-Key`, one for each `use` of an operation in a run. */
 const sendOnce = (operation: Operation, session: VerifySession, use: string, json: unknown): Promise<Reply> =>
-  session.send(operation, {
-    body: JSON.stringify({ json }),
+  session.post(operation, json, {
     headers: { [idempotencyKey.name]: `verify ${session.run} ${operation.id} ${use}` },
   });
 
@@ -74,7 +73,7 @@ export const repetitionChecks = (operation: Operation, session: VerifySession): 
     const input = await ownInput(operation, session);
     demandReplay(operation, await sendOnce(operation, session, 'one', input), false);
     demandReplay(operation, await sendOnce(operation, session, 'two', input), false);
-    demandReplay(operation, await session.send(operation, { body: JSON.stringify({ json: input }) }), false);
+    demandReplay(operation, await session.post(operation, input), false);
   });
   return [
     check('is done once however often it comes, and answered the same', async () => {

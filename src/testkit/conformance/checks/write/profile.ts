@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Check, checkOf } from '../../check.ts';
+import type { Effects } from '../../check.ts';
 import { demand, OUTPUT } from '../../findings/expect.ts';
 import { longestTexts } from '../../contract/faults.ts';
 import { differences, Mismatch } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
 import type { CurrentUser, VerifySession } from '../../session.ts';
+import { pick } from '../../values.ts';
 
 type ProfileMembers = Readonly<Record<string, unknown>>;
 
@@ -13,9 +14,6 @@ type ProfileMembers = Readonly<Record<string, unknown>>;
 const MAX_TRIALS = 5;
 const PAUSE_MS = 150;
 const LOCK = 'user.updateProfile';
-
-const pick = (from: object, names: readonly string[]): ProfileMembers =>
-  Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 
 /** The members of an input that can be cleared. */
 const clearable = (update: Operation) => inputMembers(update).filter(({ nullable }) => nullable);
@@ -59,10 +57,10 @@ const stepsOf = (update: Operation, session: VerifySession): ProfileMembers[] =>
 };
 
 /**
- * Checks of what changing the caller's profile does. Only members that can be cleared are changed, for a moment; while
+ * The checks of changing the caller's profile. Only members that can be cleared are changed, for a moment; while
  * they are, a text of the profile begins with the mark of the run, by which other runs see that they have to wait.
  */
-export const profileChecks = (update: Operation, session: VerifySession): Check[] => {
+export const profileEffects = (update: Operation, session: VerifySession): Effects => {
   const lock = session.operations.find(({ id }) => id === LOCK) ?? update;
   const [mark = ''] = Object.entries(longest(lock, session)).at(-1) ?? [];
   const changeAndRestore = async (): Promise<void> => {
@@ -70,31 +68,26 @@ export const profileChecks = (update: Operation, session: VerifySession): Check[
     const names = Object.keys(steps[0] ?? {});
     const isLocked = lock !== update && mark !== '';
     const me = await session.me();
-    const restore = async (): Promise<void> => {
-      await change(session, update, pick(me, names));
-      if (isLocked) await change(session, lock, pick(me, [mark]));
-    };
     try {
       const before = await change(session, lock, isLocked ? { [mark]: session.title('') } : {});
       for (const step of steps) await change(session, update, step, before);
     } finally {
-      await restore();
+      await change(session, update, pick(me, names));
+      if (isLocked) await change(session, lock, pick(me, [mark]));
     }
   };
-  return [
-    checkOf(update, 'effect', 'changes what is given and nothing else, and back again', async () => {
+  return {
+    'changes what is given and nothing else, and back again': async () => {
       for (let trial = 1; ; trial += 1) {
         try {
-          await changeAndRestore();
-          return;
+          return await changeAndRestore();
         } catch (error) {
           if (!(error instanceof Mismatch) || trial === MAX_TRIALS) throw error;
         }
         // Of two runs that meet, each waits for a time of its own.
-        await sleep(
-          PAUSE_MS + (Number.parseInt(session.chance.hex(`pause ${trial}`).slice(0, 4), 16) % (PAUSE_MS * trial * 2)),
-        );
+        const chance = Number.parseInt(session.chance.hex(`pause ${trial}`).slice(0, 4), 16);
+        await sleep(PAUSE_MS + (chance % (PAUSE_MS * trial * 2)));
       }
-    }),
-  ];
+    },
+  };
 };
