@@ -1,4 +1,4 @@
-import { procedures, type Scope } from '../../../contract/index.ts';
+import { operations as contractOperations, type Scope } from '../../../contract/index.ts';
 import { scopesOf, Unusable } from './caller.ts';
 import { type Check, WITHHELD } from './check.ts';
 import { operationOf } from './contract/operation.ts';
@@ -29,7 +29,7 @@ export const planChecks = (session: VerifySession, only?: readonly string[]): Ch
   const isWanted = (subject: string): boolean => only?.includes(subject) ?? true;
   const operations = session.operations.filter(({ id }) => isWanted(id));
   const ofOperations = operations.flatMap((operation) => [
-    ...successChecks(operation, session),
+    ...(operation.isStream ? streamChecks(operation, session) : successChecks(operation, session)),
     ...effectChecks(operation, session),
     ...repetitionChecks(operation, session),
     ...refusalChecks(operation, session),
@@ -37,7 +37,6 @@ export const planChecks = (session: VerifySession, only?: readonly string[]): Ch
   const all = [
     ...serviceChecks(session),
     ...ofOperations,
-    ...streamChecks(session),
     ...replyChecks(session),
     ...additionChecks(session),
     ...clientDocumentChecks(session),
@@ -110,13 +109,6 @@ export interface VerifyRun {
   countLeft: () => Promise<number | undefined>;
 }
 
-/** The outcome of a check that threw. */
-const outcomeOf = (error: unknown): Pick<CheckResult, 'outcome' | 'findings' | 'reason'> => {
-  if (error instanceof Skip) return { outcome: 'skipped', findings: [], reason: error.message };
-  if (error instanceof Mismatch) return { outcome: 'failed', findings: error.findings };
-  return { outcome: 'failed', findings: [{ expected: 'replies that the check can use', came: show(String(error)) }] };
-};
-
 /** Why a check cannot be made by a caller, if it cannot. */
 const lackOf = ({ needs }: Check, session: VerifySession): string | undefined => {
   const lacking = needs.filter((scope) => !session.can(scope));
@@ -125,25 +117,30 @@ const lackOf = ({ needs }: Check, session: VerifySession): string | undefined =>
   return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
 };
 
-const make = async (check: Check, session: VerifySession): Promise<CheckResult> => {
-  const { subject, name, run } = check;
-  const started = performance.now();
-  const end = (how: Pick<CheckResult, 'outcome' | 'findings' | 'reason'>): CheckResult => ({
-    subject,
-    name,
-    ...how,
-    ms: performance.now() - started,
-  });
+/** Makes a check, unless the caller cannot. Never rejects. */
+const outcomeOf = async (
+  check: Check,
+  session: VerifySession,
+): Promise<Pick<CheckResult, 'outcome' | 'findings' | 'reason'>> => {
   try {
     const lack = lackOf(check, session);
     if (lack !== undefined) throw new Skip(lack);
-    await run();
-    return end({ outcome: 'passed', findings: [] });
+    await check.run();
+    return { outcome: 'passed', findings: [] };
   } catch (error) {
-    return end(outcomeOf(error));
-  } finally {
-    await session.webhooks.tidy();
+    if (error instanceof Skip) return { outcome: 'skipped', findings: [], reason: error.message };
+    if (error instanceof Mismatch) return { outcome: 'failed', findings: error.findings };
+    return { outcome: 'failed', findings: [{ expected: 'replies that the check can use', came: show(String(error)) }] };
   }
+};
+
+const make = async (check: Check, session: VerifySession): Promise<CheckResult> => {
+  const { subject, name } = check;
+  const started = performance.now();
+  const outcome = await outcomeOf(check, session);
+  const ms = performance.now() - started;
+  await session.webhooks.tidy();
+  return { subject, name, ...outcome, ms };
 };
 
 /** The changes that are no faults, each place of an operation once. */
@@ -170,7 +167,7 @@ const verifyWith = async (
 ): Promise<VerifyRun> => {
   const { origin, readOnly = false, strict = false, timeoutMs = TIMEOUT_MS } = target;
   const chance = new SeededRandom(target.seed);
-  const operations = procedures.map(operationOf);
+  const operations = contractOperations.map(operationOf);
   const client = await findBase(
     target.baseUrl,
     VerifySession.apiPathOf(operations),

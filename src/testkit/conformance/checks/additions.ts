@@ -1,4 +1,4 @@
-import { ErrorResponse, streams } from '../../../../contract/index.ts';
+import { ErrorResponse } from '../../../../contract/index.ts';
 import { type Check, SERVICE } from '../check.ts';
 import { strict } from '../contract/strict.ts';
 import type { Change } from '../document/compare.ts';
@@ -12,18 +12,16 @@ import { valuesOf } from './streams.ts';
 // Members of replies that the contract does not know. Replies are open: a newer service may have them.
 
 const Failure = strict(ErrorResponse);
-const messages = new Map(streams.map(({ id, message }) => [id, strict(message)]));
 
 /** The unknown members of one reply. */
 const unknownIn = (reply: Reply, { operations }: VerifySession): Finding[] => {
   const { subject, status, json, text } = reply;
   if (valueAt(json, ['error']) !== undefined) return unknownMembers(Failure, json);
   if (status !== 200) return [];
-  const message = messages.get(subject);
-  if (message) return valuesOf(text).flatMap((value) => unknownMembers(message, value));
   const operation = operations.find(({ id }) => id === subject);
-  if (!operation || valueAt(json, ['result']) === undefined) return [];
-  return unknownMembers(operation.strictSuccess, json);
+  if (!operation || (!operation.isStream && valueAt(json, ['result']) === undefined)) return [];
+  const successes = operation.isStream ? valuesOf(text) : [json];
+  return successes.flatMap((success) => unknownMembers(operation.strictSuccess, success));
 };
 
 /** `200 /result/data/json/items/*`: a place in the replies of an operation, as in differences of documents. */
@@ -43,11 +41,7 @@ const additionsOf = (session: VerifySession, subject: string): ReadonlyMap<strin
   return found;
 };
 
-const subjectsOf = ({ operations }: VerifySession): string[] => [
-  SERVICE,
-  ...operations.map(({ id }) => id),
-  ...messages.keys(),
-];
+const subjectsOf = ({ operations }: VerifySession): string[] => [SERVICE, ...operations.map(({ id }) => id)];
 
 /** Checks that no reply holds more than the contract says, where that is a fault. They need the replies to all other checks. */
 export const additionChecks = (session: VerifySession): Check[] =>

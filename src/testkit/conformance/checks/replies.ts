@@ -17,13 +17,6 @@ interface Rule {
   fault: (reply: Reply) => Finding | undefined;
 }
 
-/** A rule that a header of some replies has a form. */
-interface HeaderRule extends Omit<Rule, 'fault'> {
-  header: string;
-  form: (reply: Reply) => string;
-  isFine: (value: string, reply: Reply) => boolean;
-}
-
 /** The headers that scripts of other sites must be able to read. */
 const EXPOSED = [
   'RateLimit',
@@ -34,113 +27,120 @@ const EXPOSED = [
   'X-Should-Retry',
   idempotencyReplayed.name,
 ];
-const always = (): boolean => true;
+
 /** Whether a reply is the service's own, and not the page of something in front of it, which has a finding of its own. */
 const isOwn = ({ text, json }: Reply): boolean => text === '' || json !== undefined;
+const isOwnAnswer = (reply: Reply): boolean => isOwn(reply) && reply.request.method !== 'OPTIONS';
 /** Whether the deployment has to take a request id over. */
 const isUsable = (requestId: string): boolean => /^[\w.:-]{1,128}$/.test(requestId);
 const itemsOf = (header: string): string[] => header.toLowerCase().split(/ *, */);
 
-const headerRule = ({ header, form, isFine, ...rule }: HeaderRule): Rule => ({
-  ...rule,
-  fault: (reply) => {
-    const value = reply.headers.get(header);
+/** The fault in a header that has to be of a form. */
+const header =
+  (
+    name: string,
+    form: string | ((reply: Reply) => string),
+    isFine: (value: string, reply: Reply) => boolean,
+  ): Rule['fault'] =>
+  (reply) => {
+    const value = reply.headers.get(name);
     if (isFine(value ?? '', reply)) return undefined;
-    const cause = `${value === null ? 'no' : 'wrong'} header ${header}`;
-    return { expected: `the header ${header} ${form(reply)}`, came: show(value ?? undefined), cause };
-  },
-});
+    const cause = `${value === null ? 'no' : 'wrong'} header ${name}`;
+    const expected = `the header ${name} ${typeof form === 'string' ? form : form(reply)}`;
+    return { expected, came: show(value ?? undefined), cause };
+  };
 
-const contentType = headerRule({
-  name: 'writes every reply as JSON in UTF-8',
-  kind: 'reply with a body',
-  about: ({ text }) => text !== '',
-  header: 'Content-Type',
-  form: () => '"application/json; charset=utf-8"',
-  isFine: (type) => /^application\/json; *charset=utf-8$/i.test(type),
-});
+const jsonType = header('Content-Type', '"application/json; charset=utf-8"', (type) =>
+  /^application\/json; *charset=utf-8$/i.test(type),
+);
 
-const rulesOfAll = ({ client }: VerifySession): Rule[] => [
-  {
-    name: 'writes every reply as JSON in UTF-8',
-    kind: 'reply with a body',
-    about: ({ text }) => text !== '',
-    fault: (reply) => {
-      const finding = contentType.fault(reply);
-      return finding && { ...ailmentOr(reply, finding), came: finding.came };
+const rulesOfAll = ({ client, operations }: VerifySession): Rule[] => {
+  const streams = operations.flatMap(({ id, isStream }) => (isStream ? [id] : []));
+  const isStreamed = ({ subject, status }: Reply): boolean => status === 200 && streams.includes(subject);
+  return [
+    {
+      name: 'writes every reply as JSON in UTF-8',
+      kind: 'reply with a body',
+      about: (reply) => reply.text !== '' && !isStreamed(reply),
+      fault: (reply) => {
+        const finding = jsonType(reply);
+        return finding && { ...ailmentOr(reply, finding), came: finding.came };
+      },
     },
-  },
-  {
-    name: 'writes every failure in the one envelope',
-    kind: 'failure',
-    about: ({ status, text }) => status >= 400 && text !== '',
-    fault: (reply) => failureFindings(reply)[0],
-  },
-  headerRule({
-    name: 'repeats the request id in every reply',
-    kind: 'reply',
-    about: (reply) => isOwn(reply) && isUsable(reply.requestId),
-    header: 'X-Request-Id',
-    form: ({ requestId }) => show(requestId),
-    isFine: (id, { requestId }) => id === requestId,
-  }),
-  {
-    name: 'tells the request id in every failure',
-    kind: 'failure',
-    about: ({ json, headers }) => failureMember(json, 'requestId') !== undefined && headers.has('X-Request-Id'),
-    fault: ({ json, headers }) => {
-      const [expected, came] = [headers.get('X-Request-Id'), failureMember(json, 'requestId')];
-      if (came === expected) return undefined;
-      return { expected: `the X-Request-Id ${show(expected)}`, came: show(came), at: '/error/json/data/requestId' };
+    {
+      name: 'writes every failure in the one envelope',
+      kind: 'failure',
+      about: ({ status, text }) => status >= 400 && text !== '',
+      fault: (reply) => failureFindings(reply)[0],
     },
-  },
-  {
-    name: 'names the page about its reason in every failure',
-    kind: 'failure',
-    about: ({ json }) => typeof failureMember(json, 'reason') === 'string',
-    fault: ({ json }) => {
-      const [expected, came] = [docsOf(failureMember(json, 'reason') as Reason), failureMember(json, 'docs')];
-      if (typeof came === 'string' && came.endsWith(expected)) return undefined;
-      return { expected: show(expected), came: show(came), at: '/error/json/data/docs' };
+    {
+      name: 'repeats the request id in every reply',
+      kind: 'reply',
+      about: (reply) => isOwn(reply) && isUsable(reply.requestId),
+      fault: header(
+        'X-Request-Id',
+        ({ requestId }) => show(requestId),
+        (id, { requestId }) => id === requestId,
+      ),
     },
-  },
-  headerRule({
-    name: 'lets scripts of other sites read every reply',
-    kind: 'reply',
-    about: isOwn,
-    header: 'Access-Control-Allow-Origin',
-    form: () => `"*" or "${client.origin}", see --origin`,
-    isFine: (origin) => ['*', client.origin].includes(origin),
-  }),
-  headerRule({
-    name: 'lets scripts of other sites read the headers that matter',
-    kind: 'reply',
-    about: (reply) => isOwn(reply) && reply.request.method !== 'OPTIONS',
-    header: 'Access-Control-Expose-Headers',
-    form: () => `with ${EXPOSED.join(', ')}`,
-    isFine: (exposed) => EXPOSED.every((header) => itemsOf(exposed).includes(header.toLowerCase())),
-  }),
-];
+    {
+      name: 'tells the request id in every failure',
+      kind: 'failure',
+      about: ({ json, headers }) => failureMember(json, 'requestId') !== undefined && headers.has('X-Request-Id'),
+      fault: ({ json, headers }) => {
+        const [expected, came] = [headers.get('X-Request-Id'), failureMember(json, 'requestId')];
+        if (came === expected) return undefined;
+        return { expected: `the X-Request-Id ${show(expected)}`, came: show(came), at: '/error/json/data/requestId' };
+      },
+    },
+    {
+      name: 'names the page about its reason in every failure',
+      kind: 'failure',
+      about: ({ json }) => typeof failureMember(json, 'reason') === 'string',
+      fault: ({ json }) => {
+        const [expected, came] = [docsOf(failureMember(json, 'reason') as Reason), failureMember(json, 'docs')];
+        if (typeof came === 'string' && came.endsWith(expected)) return undefined;
+        return { expected: show(expected), came: show(came), at: '/error/json/data/docs' };
+      },
+    },
+    {
+      name: 'lets scripts of other sites read every reply',
+      kind: 'reply',
+      about: isOwn,
+      fault: header('Access-Control-Allow-Origin', `"*" or "${client.origin}", see --origin`, (origin) =>
+        ['*', client.origin].includes(origin),
+      ),
+    },
+    {
+      name: 'lets scripts of other sites read the headers that matter',
+      kind: 'reply',
+      about: isOwnAnswer,
+      fault: header('Access-Control-Expose-Headers', `with ${EXPOSED.join(', ')}`, (exposed) =>
+        EXPOSED.every((name) => itemsOf(exposed).includes(name.toLowerCase())),
+      ),
+    },
+  ];
+};
 
 /** Rules of failures that every operation has. */
 const rulesOfOperations: Rule[] = [
-  headerRule({
+  {
     name: 'says with every 401 how to authenticate',
     kind: '401',
     about: (reply) => isOwn(reply) && reply.status === 401,
-    header: 'WWW-Authenticate',
-    form: () => 'that begins with "Bearer"',
-    isFine: (challenge) => /^Bearer\b/.test(challenge),
-  }),
-  headerRule({
+    fault: header('WWW-Authenticate', 'that begins with "Bearer"', (challenge) => /^Bearer\b/.test(challenge)),
+  },
+  {
     name: 'says with every 405 what is allowed',
     kind: '405',
     about: (reply) => isOwn(reply) && reply.status === 405,
-    header: 'Allow',
-    form: ({ request: { method } }) => `with POST and without ${method}`,
-    isFine: (allowed, { request: { method } }) =>
-      itemsOf(allowed).includes('post') && !itemsOf(allowed).includes(method.toLowerCase()),
-  }),
+    fault: header(
+      'Allow',
+      ({ request: { method } }) => `with POST and without ${method}`,
+      (allowed, { request: { method } }) =>
+        itemsOf(allowed).includes('post') && !itemsOf(allowed).includes(method.toLowerCase()),
+    ),
+  },
 ];
 
 /** A list of items, a text each, with parameters (RFC 9651) that begin with this one. */
@@ -148,35 +148,30 @@ const itemsWith = (parameter: string): RegExp => {
   const item = `"[ !#-\\[\\]-~]+";${parameter}=[0-9]+(?:; *[a-z]+=(?:"[ !#-\\[\\]-~]*"|[0-9]+))*`;
   return new RegExp(`^${item}(?: *, *${item})*$`);
 };
-const POLICIES = itemsWith('q');
-const STANDING = itemsWith('r');
-const RATE_HEADERS = ['RateLimit-Policy', 'RateLimit'] as const;
+const RATE_HEADERS = [
+  { name: 'RateLimit-Policy', form: itemsWith('q'), example: '"read";q=600;w=60' },
+  { name: 'RateLimit', form: itemsWith('r'), example: '"read";r=599;t=1' },
+];
 
 /** Rules of the replies of a deployment, which may limit rates or not. */
 const rulesOfRates = ({ client }: VerifySession): Rule[] => {
   // Looked at when all replies have come.
-  const limits = once(() => client.replies.some(({ headers }) => RATE_HEADERS.some((name) => headers.has(name))));
-  return RATE_HEADERS.map((header) =>
-    headerRule({
-      name: `tells in every reply or in none, by ${header}, how the caller stands to its rates`,
-      kind: 'reply',
-      about: (reply) => isOwn(reply) && reply.request.method !== 'OPTIONS',
-      header,
-      form: () => (header === 'RateLimit' ? 'such as "read";r=599;t=1' : 'such as "read";q=600;w=60'),
-      isFine: (value) => !limits() || (header === 'RateLimit' ? STANDING : POLICIES).test(value),
-    }),
-  );
+  const limits = once(() => client.replies.some(({ headers }) => RATE_HEADERS.some(({ name }) => headers.has(name))));
+  return RATE_HEADERS.map(({ name, form, example }) => ({
+    name: `tells in every reply or in none, by ${name}, how the caller stands to its rates`,
+    kind: 'reply',
+    about: isOwnAnswer,
+    fault: header(name, `such as ${example}`, (value) => !limits() || form.test(value)),
+  }));
 };
 
 /** A rule of failures that need not come at all. */
-const retryRule = headerRule({
+const retryRule: Rule = {
   name: 'says with every 429 and 503 when to try again',
   kind: '429 or 503',
   about: ({ status }) => status === 429 || status === 503,
-  header: 'Retry-After',
-  form: () => 'in seconds',
-  isFine: (seconds) => /^[0-9]+$/.test(seconds),
-});
+  fault: header('Retry-After', 'in seconds', (seconds) => /^[0-9]+$/.test(seconds)),
+};
 
 const follow = ({ kind, about, fault }: Rule, replies: readonly Reply[]): void => {
   const concerned = replies.filter(about);
@@ -184,8 +179,7 @@ const follow = ({ kind, about, fault }: Rule, replies: readonly Reply[]): void =
   const faulty = concerned.filter(fault);
   const [first] = faulty;
   const finding = first && fault(first);
-  if (!finding) return;
-  demand(first, [{ ...finding, share: { faulty: faulty.length, of: concerned.length } }]);
+  if (finding) demand(first, [{ ...finding, share: { faulty: faulty.length, of: concerned.length } }]);
 };
 
 /** A check for each rule and each subject. They need the replies to all other checks. */
@@ -201,10 +195,10 @@ export const replyChecks = (session: VerifySession): Check[] => {
   const checks = (rules: readonly Rule[], subject: string): Check[] =>
     rules.map((rule) => check(rule, subject, (reply) => reply.subject === subject));
   const rules = rulesOfAll(session);
-  const rateRules = rulesOfRates(session);
+  const ofOperations = [...rules, ...rulesOfOperations, ...rulesOfRates(session)];
   return [
     ...checks(rules, SERVICE),
-    check(retryRule, SERVICE, always),
-    ...operations.flatMap(({ id }) => checks([...rules, ...rulesOfOperations, ...rateRules], id)),
+    check(retryRule, SERVICE, () => true),
+    ...operations.flatMap(({ id }) => checks(ofOperations, id)),
   ];
 };

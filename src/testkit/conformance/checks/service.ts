@@ -1,15 +1,13 @@
-import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons, streams } from '../../../../contract/index.ts';
+import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import { type Check, once, type Proof, SERVICE } from '../check.ts';
-import { changesFor } from '../document/compare.ts';
 import { documented } from '../document/client-document.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
 import { differences, show } from '../findings/finding.ts';
 import { failureMember, valueAt } from '../values.ts';
-import { DOCUMENT } from '../http/base.ts';
 import type { VerifySession } from '../session.ts';
-import { findingOf, readDocument } from './document.ts';
+import { findingOf, readChanges, readDocument } from './document.ts';
 
 /** One more than a batch may hold. */
 const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
@@ -55,9 +53,7 @@ const VERSION = ['info', 'version'];
 const documentChecks = (session: VerifySession): Check[] => {
   const { operations, document, strict } = session;
   const published = once(() => readDocument(session));
-  const changes = once(async () =>
-    changesFor(documented('this contract', document), documented(DOCUMENT, (await published()).json as object)),
-  );
+  const changes = once(() => readChanges(session, documented('this contract', document)));
   const compare = async (...path: string[]): Promise<void> => {
     const reply = await published();
     const [expected, came] = [document, reply.json].map((one) => valueAt(one, path));
@@ -96,7 +92,7 @@ const documentChecks = (session: VerifySession): Check[] => {
           }),
         ]
       : []),
-    ...[...operations, ...streams.map(({ id, route: { path } }) => ({ id, path }))].map(({ id, path }): Check => ({
+    ...operations.map(({ id, path }): Check => ({
       subject: id,
       name: 'is published as the contract says',
       proves: 'form',

@@ -1,6 +1,6 @@
-import { idempotencyKey } from '../../../../contract/index.ts';
+import { idempotencyKey, MAX_PAGE_DEPTH } from '../../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
-import { expectSuccess } from '../findings/expect.ts';
+import { expectFailure, expectSuccess } from '../findings/expect.ts';
 import { longestTexts } from '../contract/faults.ts';
 import { failureMember } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -71,6 +71,24 @@ const ignoredKey = (operation: Operation, session: VerifySession): Check =>
     await session.call(operation, await session.input(operation), { headers });
   });
 
+/** Checks that an operation takes requests at their limits. `refusals.ts` goes beyond them. */
+const atLimits = (operation: Operation, session: VerifySession): Check[] => {
+  const { id, bodyLimit, reasons, example } = operation;
+  return [
+    checkOf(operation, 'form', `reads a body of ${bodyLimit} bytes`, async () => {
+      const reply = await session.send(operation, { body: '{"json":{"unknownMember":1}}'.padEnd(bodyLimit) });
+      expectFailure(reply, 'VALIDATION_FAILED', id);
+    }),
+    ...(reasons.includes('PAGE_TOO_DEEP')
+      ? [
+          checkOf(operation, 'output', `answers page ${MAX_PAGE_DEPTH} of 1 record each`, async () => {
+            await session.call(operation, { ...example.input, page: MAX_PAGE_DEPTH, limit: 1 });
+          }),
+        ]
+      : []),
+  ];
+};
+
 /** Checks of the ways to call an operation that have to succeed. */
 export const successChecks = (operation: Operation, session: VerifySession): Check[] => [
   checkOf(operation, 'output', 'answers its example as the contract says', async () => {
@@ -85,4 +103,5 @@ export const successChecks = (operation: Operation, session: VerifySession): Che
         ...longTexts(operation, session),
       ]
     : []),
+  ...atLimits(operation, session),
 ];

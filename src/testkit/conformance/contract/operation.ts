@@ -1,18 +1,26 @@
 import { z } from 'zod';
-import type { Procedure, Reason, Scope } from '../../../../contract/index.ts';
+import {
+  isStream,
+  type Operation as ContractOperation,
+  type Procedure,
+  type Reason,
+  type Scope,
+} from '../../../../contract/index.ts';
 import { strict } from './strict.ts';
 
 /** A JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** A procedure of the contract with what is needed to try it. */
+/** An operation of the contract with what is needed to try it. */
 export interface Operation extends Omit<Procedure, 'route'> {
   path: string;
   /** The schema of a request. */
   body: z.ZodType;
   /** The same as JSON Schema, for all to see what is allowed. */
   bodySchema: JsonSchema;
-  /** The schema of a success, which passes over unknown members. */
+  /** Whether it answers with a stream of messages. */
+  isStream: boolean;
+  /** The schema of a success or, of a stream, of each message, which passes over unknown members. */
   success: z.ZodType;
   /** The same, which refuses them. */
   strictSuccess: z.ZodType;
@@ -25,18 +33,22 @@ export interface Operation extends Omit<Procedure, 'route'> {
   needs: readonly Scope[];
 }
 
-/** A procedure with what is needed to try it. */
-export const operationOf = ({ route, ...procedure }: Procedure): Operation => {
-  const { path, body, responses } = route;
-  const { access, reasons } = procedure;
-  const example = procedure.example as Operation['example'];
+/** An operation with what is needed to try it. */
+export const operationOf = (operation: ContractOperation): Operation => {
+  const { access, reasons, route, ...metadata } = operation;
+  const { path, body } = route;
+  const example = operation.example as Operation['example'];
+  const success = isStream(operation) ? operation.message : operation.route.responses[200];
   return {
-    ...procedure,
+    ...metadata,
+    access,
+    reasons,
     path,
     body,
     bodySchema: z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }),
-    success: responses[200],
-    strictSuccess: strict(responses[200]),
+    isStream: isStream(operation),
+    success,
+    strictSuccess: strict(success),
     example,
     idMember: Object.keys(example.input).find((member) => member === 'id' || member.endsWith('Id')),
     notFound: reasons.find((reason) => reason.endsWith('_NOT_FOUND')),

@@ -83,22 +83,19 @@ const differencesOfLimits = (
 };
 
 const differencesOfMembers = (before: SchemaShape, now: SchemaShape, way: Direction): SchemaDifference[] => {
+  const isReply = way === 'reply';
   const names = new Set([...Object.keys(before.members), ...Object.keys(now.members)]);
   return [...names].flatMap((name): SchemaDifference[] => {
     const path = [name];
     const [was, is] = [Object.hasOwn(before.members, name), Object.hasOwn(now.members, name)];
     const [wasRequired, isRequired] = [before.required.has(name), now.required.has(name)];
-    if (way === 'request') {
-      if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: now.others === false }];
-      if (isRequired && !wasRequired)
-        return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true }];
-      if (!was) return [{ path, expected: 'no such member', came: 'it may be given', breaks: false }];
-      return [];
-    }
-    if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: true }];
-    if (wasRequired && !isRequired) return [{ path, expected: 'the member', came: 'it may be missing', breaks: true }];
-    if (!was) return [{ path, expected: 'no such member', came: 'it is there', breaks: false }];
-    return [];
+    if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: isReply || now.others === false }];
+    if (isReply && wasRequired && !isRequired)
+      return [{ path, expected: 'the member', came: 'it may be missing', breaks: true }];
+    if (!isReply && isRequired && !wasRequired)
+      return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true }];
+    if (was) return [];
+    return [{ path, expected: 'no such member', came: isReply ? 'it is there' : 'it may be given', breaks: false }];
   });
 };
 
