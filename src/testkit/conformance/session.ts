@@ -121,6 +121,14 @@ export class VerifySession {
     return operation;
   }
 
+  /** Why the caller cannot do what takes these scopes; undefined if it can. */
+  lackOf(needs: readonly Scope[]): string | undefined {
+    const lacking = needs.filter((scope) => !this.can(scope));
+    if (lacking.length === 0) return undefined;
+    const isWithheld = this.caller.key !== undefined && lacking.every((scope) => this.isWithheld(scope));
+    return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
+  }
+
   /** An operation of the same router. */
   sibling({ router }: Operation, name: string): Operation | undefined {
     return this.operations.find((one) => one.router === router && one.name === name);
@@ -303,10 +311,10 @@ export class VerifySession {
   }
 
   #publisher(operation: Operation, name: string): Operation {
-    const publisher = this.sibling(operation, name);
-    if (publisher && this.can(publisher.access)) return publisher;
-    if (publisher && this.caller.key !== undefined && this.isWithheld(publisher.access)) throw new Skip(WITHHELD);
-    throw new Skip(`it needs a key that may publish by ${operation.router}.${name}`);
+    const publisher = this.operation(`${operation.router}.${name}`);
+    const lack = this.lackOf(publisher.needs);
+    if (lack !== undefined) throw new Skip(lack);
+    return publisher;
   }
 
   /** Whether the run publishes records of an operation's router. */

@@ -1,6 +1,6 @@
 import { operations as contractOperations, type Scope } from '../../../contract/index.ts';
 import { scopesOf, Unusable } from './caller.ts';
-import { type Check, WITHHELD } from './check.ts';
+import type { Check } from './check.ts';
 import { operationOf } from './contract/operation.ts';
 import { additionChecks, additionsTo } from './checks/additions.ts';
 import { clientDocumentChecks, readChanges } from './checks/document.ts';
@@ -109,21 +109,13 @@ export interface VerifyRun {
   countLeft: () => Promise<number | undefined>;
 }
 
-/** Why a check cannot be made by a caller, if it cannot. */
-const lackOf = ({ needs }: Check, session: VerifySession): string | undefined => {
-  const lacking = needs.filter((scope) => !session.can(scope));
-  if (lacking.length === 0) return undefined;
-  const isWithheld = session.caller.key !== undefined && lacking.every((scope) => session.isWithheld(scope));
-  return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
-};
-
 /** Makes a check, unless the caller cannot. Never rejects. */
 const outcomeOf = async (
   check: Check,
   session: VerifySession,
 ): Promise<Pick<CheckResult, 'outcome' | 'findings' | 'reason'>> => {
   try {
-    const lack = lackOf(check, session);
+    const lack = session.lackOf(check.needs);
     if (lack !== undefined) throw new Skip(lack);
     await check.run();
     return { outcome: 'passed', findings: [] };

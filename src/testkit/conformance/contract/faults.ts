@@ -21,50 +21,45 @@ const UNKNOWN = 'unknownMember';
 
 type Wrong = [name: string, value: unknown];
 
-const wrongTexts = ({ minLength = 0, maxLength, enum: words }: ValuePlace['schema']): Wrong[] => {
-  if (words) return [['another word', 'no such word']];
-  return [
-    ...(minLength > 0 ? [['no characters', ''] satisfies Wrong] : []),
-    ...(maxLength === undefined ? [] : [[`${maxLength + 1} characters`, WIDE.repeat(maxLength + 1)] satisfies Wrong]),
-    ['a lone surrogate', LONE_SURROGATE],
-    ['U+0000', 'a\0b'],
-    ['U+202E', 'a\u202eb'],
-    ['another form', ' ! '],
-  ];
-};
+/** One more than a limit allows; nothing where there is none. */
+const beyond = (limit: number | undefined, noun: string, make: (n: number) => unknown): Wrong[] =>
+  limit === undefined ? [] : [[`${limit + 1} ${noun}`, make(limit + 1)]];
 
-const wrongNumbers = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: ValuePlace['schema']): Wrong[] => [
-  [String(minimum - 1), minimum - 1],
-  [String(minimum + 0.5), minimum + 0.5],
-  ...(maximum < Number.MAX_SAFE_INTEGER ? [[String(maximum + 1), maximum + 1] satisfies Wrong] : []),
-];
-
-const wrongArrays = ({ schema: { minItems = 0, maxItems }, sample }: ValuePlace): Wrong[] => {
-  const [item = 'x'] = (sample ?? []) as unknown[];
-  return [
-    ...(minItems > 0 ? [['no items', []] satisfies Wrong] : []),
-    ...(maxItems === undefined ? [] : [[`${maxItems + 1} items`, Array(maxItems + 1).fill(item)] satisfies Wrong]),
-  ];
+/** Values that a place of a type may refuse; the contract decides. */
+const wrongOfTypes: Readonly<Record<string, (place: ValuePlace) => Wrong[]>> = {
+  string: ({ schema: { maxLength, enum: words } }) =>
+    words
+      ? [['another word', 'no such word']]
+      : [
+          ['no characters', ''],
+          ...beyond(maxLength, 'characters', (n) => WIDE.repeat(n)),
+          ['a lone surrogate', LONE_SURROGATE],
+          ['U+0000', 'a\0b'],
+          ['U+202E', 'a\u202eb'],
+          ['another form', ' ! '],
+        ],
+  integer: ({ schema: { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } }) =>
+    [minimum - 1, minimum + 0.5, maximum + 1].map((n) => [String(n), n]),
+  array: ({ schema: { maxItems }, sample }) => {
+    const [item = 'x'] = (sample ?? []) as unknown[];
+    return [['no items', []], ...beyond(maxItems, 'items', (n) => Array(n).fill(item))];
+  },
 };
 
 const wrongMaps = ({ maxProperties = 0 }: ValuePlace['schema']): Wrong[] => [
   ['a name of another form', { 'A NAME!': 'x' }],
-  [
-    `${maxProperties + 1} members`,
-    Object.fromEntries(Array.from({ length: maxProperties + 1 }, (_, n) => [`name-${n}`, 'x'])),
-  ],
+  ...beyond(maxProperties, 'members', (length) =>
+    Object.fromEntries(Array.from({ length }, (_, n) => [`name-${n}`, 'x'])),
+  ),
 ];
 
-/** Values that a place may refuse; the contract decides. */
 const wrongValues = (place: ValuePlace): Wrong[] => {
   const { schema, required } = place;
   return [
     ...(required ? [['missing', undefined] satisfies Wrong] : []),
     ['null', null],
     schema.type === 'string' ? ['a number', 5] : ['a text', 'text'],
-    ...(schema.type === 'string' ? wrongTexts(schema) : []),
-    ...(schema.type === 'integer' ? wrongNumbers(schema) : []),
-    ...(schema.type === 'array' ? wrongArrays(place) : []),
+    ...(wrongOfTypes[String(schema.type)]?.(place) ?? []),
     ...(schema.propertyNames === undefined ? [] : wrongMaps(schema)),
   ];
 };

@@ -1,6 +1,6 @@
 import { groupsOf } from '../findings/groups.ts';
 import type { VerifyRun } from '../verify.ts';
-import { countOf, groupBy, replayOf } from './text.ts';
+import { countOf, replayOf, skipsOf } from './text.ts';
 
 /** The facts of a run besides its results. */
 export interface RunFacts {
@@ -25,7 +25,6 @@ export interface RunFacts {
  */
 export const jsonOf = (run: VerifyRun, { key, seed, readOnly, seconds, left }: RunFacts): string => {
   const { results, baseUrl, name, changes, made } = run;
-  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
   return JSON.stringify({
     baseUrl,
     seed,
@@ -35,7 +34,7 @@ export const jsonOf = (run: VerifyRun, { key, seed, readOnly, seconds, left }: R
     checks: results.length,
     passed: countOf(results, 'passed'),
     failed: countOf(results, 'failed'),
-    skipped: skipped.length,
+    skipped: countOf(results, 'skipped'),
     findings: groupsOf(results).map(({ finding, places }) => {
       const { expected, came, at = null, exchange } = finding;
       return {
@@ -54,11 +53,7 @@ export const jsonOf = (run: VerifyRun, { key, seed, readOnly, seconds, left }: R
         shownBy: places.map((place) => ({ operation: place.subject, name: place.name })),
       };
     }),
-    skips: [...groupBy(skipped, ({ reason = '' }) => reason)].map(([reason, group]) => ({
-      reason,
-      checks: group.length,
-      operations: [...new Set(group.map(({ subject }) => subject))],
-    })),
+    skips: skipsOf(results),
     results: results.map(({ subject, name: check, outcome, ms }) => ({
       operation: subject,
       name: check,

@@ -79,14 +79,21 @@ const linesOf = ({ finding, places }: FindingGroup, key: string | undefined): st
 export const failureLines = (results: readonly CheckResult[], key?: string): string[] =>
   groupsOf(results).flatMap((group) => linesOf(group, key));
 
-/** A line for each cause of skipping, with the operations concerned. */
-export const skipLines = (results: readonly CheckResult[]): string[] => {
+/** The causes of skipping, each with how many checks of which operations it concerns. */
+export const skipsOf = (
+  results: readonly CheckResult[],
+): { reason: string; checks: number; operations: string[] }[] => {
   const skipped = results.filter(({ outcome }) => outcome === 'skipped');
-  return [...groupBy(skipped, ({ reason = '' }) => reason)].map(([reason, group]) => {
-    const subjects = [...new Set(group.map(({ subject }) => subject))];
-    return `SKIPPED ${group.length} of ${subjects.join(', ')}: ${reason}`;
-  });
+  return [...groupBy(skipped, ({ reason = '' }) => reason)].map(([reason, group]) => ({
+    reason,
+    checks: group.length,
+    operations: [...new Set(group.map(({ subject }) => subject))],
+  }));
 };
+
+/** A line for each cause of skipping. */
+export const skipLines = (results: readonly CheckResult[]): string[] =>
+  skipsOf(results).map(({ reason, checks, operations }) => `SKIPPED ${checks} of ${operations.join(', ')}: ${reason}`);
 
 /** The end of the report. */
 export const summaryOf = (results: readonly CheckResult[], seconds: number): string => {

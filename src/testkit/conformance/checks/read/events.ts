@@ -11,8 +11,8 @@ type EventPage = OutputOf<Contract['event']['list']>;
 const AT = `${OUTPUT}/items`;
 
 /** The checks of the feed of events. */
-export const eventEffects = (list: Operation, session: VerifySession): Effects => {
-  const read = (query: object) => session.call<EventPage>(list, query);
+export const eventEffects = (feed: Operation, session: VerifySession): Effects => {
+  const read = (query: object) => session.call<EventPage>(feed, query);
   return {
     'goes on without a gap where a page ended': async () => {
       const first = await read({ limit: 10 });
@@ -28,12 +28,12 @@ export const eventEffects = (list: Operation, session: VerifySession): Effects =
     },
     'tells of a record that was published': async () => {
       const { output } = await read({ start: 'latest' });
-      const publisher = session.lists.find((one) => session.can(session.sibling(one, 'create')?.access ?? 'public'));
-      if (!publisher) throw new Skip('it needs a key that may publish');
-      const { id } = await session.publish(publisher);
+      const [list] = session.lists;
+      if (!list) throw new Skip('there is nothing to publish');
+      const { id } = await session.publish(list);
       await eventually(
         () => read({ after: output.nextCursor, recordId: id }),
-        ({ items }) => items.some(({ type }) => type === `${publisher.router}.created`),
+        ({ items }) => items.some(({ type }) => type === `${list.router}.created`),
         ({ items }) => ({ expected: `an event about ${id}`, came: show(items), at: AT }),
       );
     },
