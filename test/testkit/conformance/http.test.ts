@@ -2,18 +2,10 @@
  * @engines sqlite
  * @tier long
  */
-import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { operations, type Scope, scopes, streams } from '../../../contract/index.ts';
-import { generateKey } from '../../../src/auth/format.ts';
 import { differenceOf } from '../../../src/testkit/conformance/findings/finding.ts';
-import { anySeed } from '../../../src/testkit/conformance/seed.ts';
-import {
-  type VerifyObserver,
-  type CheckResult,
-  type VerifyTarget,
-  verify,
-} from '../../../src/testkit/conformance/verify.ts';
+import type { CheckResult, VerifyObserver, VerifyTarget } from '../../../src/testkit/conformance/verify.ts';
 import { startApp, type TestUser } from '../../harness/app/app.ts';
 import { runVerify } from '../../harness/http/verify.ts';
 import {
@@ -49,7 +41,6 @@ afterAll(async () => {
 });
 afterEach(() => meddler.meddle(undefined));
 
-const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;
 const ids = operations.map(({ id }) => id);
 let user: TestUser;
 
@@ -63,11 +54,8 @@ beforeAll(async () => {
   }
 });
 
-const run = async (target: Partial<VerifyTarget>, observer?: VerifyObserver): Promise<CheckResult[]> => {
-  const unknownKey = generateKey();
-  const all = { baseUrl: app.url, unknownKey, origin: 'https://app.example.com', document, seed: anySeed(), ...target };
-  return (await verify(all, observer)).results;
-};
+const run = async (target: Partial<VerifyTarget>, observer?: VerifyObserver): Promise<CheckResult[]> =>
+  (await runVerify({ baseUrl: app.url, ...target }, observer)).results;
 
 /** `game.list: refuses /limit: 0`, with what was found. */
 const failuresOf = (results: readonly CheckResult[]): string[] =>
