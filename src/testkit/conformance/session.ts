@@ -95,15 +95,6 @@ export class VerifySession {
     return this.chance.run;
   }
 
-  /** The common prefix of the paths of all operations. */
-  get apiPath(): string {
-    return VerifySession.apiPathOf(this.operations);
-  }
-
-  static apiPathOf([{ path, id } = { path: '', id: '' }]: readonly Pick<Operation, 'id' | 'path'>[]): string {
-    return path.slice(0, -id.length);
-  }
-
   /** Whether the key may, and is to, call operations of this access. */
   can(access: Access): boolean {
     return access === 'public' || (this.caller.scopes.has(access) && !this.isWithheld(access));
@@ -270,11 +261,6 @@ export class VerifySession {
     return [...authors.values()];
   }
 
-  /** Whether a user's profile holds what a run of the kit writes into it for a moment. */
-  isMarked(user: object): boolean {
-    return Object.values(user).some((value) => typeof value === 'string' && value.startsWith(MARK));
-  }
-
   /** The user of the key, when no run of the kit is just changing the profile. @throws Skip */
   async me(): Promise<CurrentUser> {
     // A change of nothing answers the user, too.
@@ -282,7 +268,8 @@ export class VerifySession {
     if (!reader) throw new Skip('it needs a key with user:read or user:write');
     for (const deadline = Date.now() + (this.#isOccupied ? 0 : OCCUPIED_MS); ;) {
       const me = await this.prepare<CurrentUser>(reader, {});
-      if (!this.isMarked(me)) return me;
+      const isMarked = Object.values(me).some((value) => typeof value === 'string' && value.startsWith(MARK));
+      if (!isMarked) return me;
       this.#isOccupied = Date.now() >= deadline;
       if (this.#isOccupied) throw new Skip('the profile is as a run of verify writes it that goes on, or was stopped');
       await sleep(PAUSE_MS);

@@ -159,13 +159,12 @@ const verifyWith = async (
 ): Promise<VerifyRun> => {
   const { origin, readOnly = false, strict = false, timeoutMs = TIMEOUT_MS } = target;
   const chance = new SeededRandom(target.seed);
-  const operations = contractOperations.map(operationOf);
   const client = await findBase(
     target.baseUrl,
-    VerifySession.apiPathOf(operations),
     (baseUrl) => new Client({ baseUrl, origin, run: chance.run, timeoutMs, onWait }),
   );
   if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
+  const operations = contractOperations.map(operationOf);
   const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
   const caller = { key, unknownKey, scopes: held };
   const session = new VerifySession({

@@ -2,6 +2,7 @@ import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../
 import { pointerOf } from '../../../../contract/issues.ts';
 import { type Check, once, type Proof, SERVICE } from '../check.ts';
 import { documented } from '../document/client-document.ts';
+import { API_PATH } from '../contract/operation.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
 import { differences, show } from '../findings/finding.ts';
@@ -102,24 +103,24 @@ const documentChecks = (session: VerifySession): Check[] => {
   ];
 };
 
-const pathChecks = ({ client, apiPath }: VerifySession): Check[] => [
+const pathChecks = ({ client }: VerifySession): Check[] => [
   serviceCheck('ROUTE_NOT_FOUND', 'finds nothing beside the API', async () => {
     const reply = await client.send(SERVICE, '/no-such-route', { body: '{}', headers: JSON_TYPE });
     expectFailure(reply, 'ROUTE_NOT_FOUND', null);
   }),
   serviceCheck('PROCEDURE_NOT_FOUND', 'finds no procedure that does not exist', async () => {
-    const reply = await client.send(SERVICE, `${apiPath}no.such`, { body: '{}', headers: JSON_TYPE });
+    const reply = await client.send(SERVICE, `${API_PATH}no.such`, { body: '{}', headers: JSON_TYPE });
     expectFailure(reply, 'PROCEDURE_NOT_FOUND', null);
   }),
   serviceCheck('form', 'makes up a request id where none is usable', async () => {
-    const reply = await client.send(SERVICE, `${apiPath}no.such`, { headers: { 'X-Request-Id': UNUSABLE_ID } });
+    const reply = await client.send(SERVICE, `${API_PATH}no.such`, { headers: { 'X-Request-Id': UNUSABLE_ID } });
     const id = reply.headers.get('x-request-id') ?? undefined;
     const isNew = id !== undefined && id !== UNUSABLE_ID;
     const cause = `${id === undefined ? 'no' : 'wrong'} header X-Request-Id`;
     demandThat(isNew, reply, ailmentOr(reply, { expected: 'a new X-Request-Id', came: show(id), cause }));
   }),
   serviceCheck('form', 'tells browsers that ask beforehand what they may send', async () => {
-    const reply = await client.send(SERVICE, `${apiPath}no.such`, {
+    const reply = await client.send(SERVICE, `${API_PATH}no.such`, {
       method: 'OPTIONS',
       headers: {
         'Access-Control-Request-Method': 'POST',
@@ -163,12 +164,12 @@ const partOf = (batch: Reply, index: number): Reply => {
 };
 
 const batchChecks = (session: VerifySession): Check[] => {
-  const { client, operations, apiPath } = session;
+  const { client, operations } = session;
   const open = operations.find(({ access, inputOptional }) => access === 'public' && inputOptional);
   const locked = operations.find(({ access }) => access !== 'public');
   if (!open || !locked) return [];
   const send = (ids: readonly string[]): Promise<Reply> =>
-    client.send(SERVICE, `${apiPath}${ids.join(',')}?batch=1`, { body: '{}', headers: JSON_TYPE });
+    client.send(SERVICE, `${API_PATH}${ids.join(',')}?batch=1`, { body: '{}', headers: JSON_TYPE });
   return [
     serviceCheck('form', 'answers each call of a batch', async () => {
       const reply = await send([open.id, locked.id]);

@@ -2,11 +2,15 @@ import { z } from 'zod';
 import {
   isStream,
   type Operation as ContractOperation,
+  operations,
   type Procedure,
   type Reason,
   type Scope,
 } from '../../../../contract/index.ts';
 import { strict } from './strict.ts';
+
+/** The common prefix of the paths of all operations. */
+export const API_PATH = operations.map(({ id, route }) => route.path.slice(0, -id.length))[0] ?? '';
 
 /** A JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;

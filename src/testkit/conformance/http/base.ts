@@ -1,5 +1,6 @@
 import { failureMember, valueAt } from '../values.ts';
 import { SERVICE } from '../check.ts';
+import { API_PATH } from '../contract/operation.ts';
 import { type Client, NoReply } from './client.ts';
 import type { Reply } from '../exchange.ts';
 
@@ -25,21 +26,21 @@ const describe = ({ status, headers }: Reply): string =>
   `${status} ${headers.get('content-type')?.split(';', 1)[0] ?? 'without a type'}`;
 
 /** Whether the API answers below a base, be its document missing: only a gateway knows that there is no such procedure. */
-const hasApi = async (client: Client, apiPath: string): Promise<boolean> => {
+const hasApi = async (client: Client): Promise<boolean> => {
   const headers = { 'Content-Type': 'application/json' };
-  const reply = await client.send(SERVICE, `${apiPath}no.such`, { headers, body: '{}' });
+  const reply = await client.send(SERVICE, `${API_PATH}no.such`, { headers, body: '{}' });
   return failureMember(reply.json, 'reason') === 'PROCEDURE_NOT_FOUND';
 };
 
 /** Whether a document describes a gateway, of whichever version. */
-const isDocument = ({ status, json }: Reply, apiPath: string): boolean =>
-  status === 200 && Object.keys(valueAt(json, ['paths']) ?? {}).some((path) => path.startsWith(apiPath));
+const isDocument = ({ status, json }: Reply): boolean =>
+  status === 200 && Object.keys(valueAt(json, ['paths']) ?? {}).some((path) => path.startsWith(API_PATH));
 
 /** Why there is no gateway at a base; undefined if there is one. */
-const objectionTo = async (client: Client, apiPath: string): Promise<string | undefined> => {
+const objectionTo = async (client: Client): Promise<string | undefined> => {
   try {
     const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
-    if (isDocument(reply, apiPath) || (await hasApi(client, apiPath))) return undefined;
+    if (isDocument(reply) || (await hasApi(client))) return undefined;
     const { pathname } = new URL(reply.request.url);
     return `${client.baseUrl} is no content gateway: GET ${pathname} answered ${describe(reply)}.`;
   } catch (error) {
@@ -53,11 +54,11 @@ const objectionTo = async (client: Client, apiPath: string): Promise<string | un
  * @param clientOf makes a client of the deployment at a base
  * @throws Unreachable
  */
-export const findBase = async (url: string, apiPath: string, clientOf: (base: string) => Client): Promise<Client> => {
+export const findBase = async (url: string, clientOf: (base: string) => Client): Promise<Client> => {
   let objection: string | undefined;
   for (const base of basesOf(url)) {
     const client = clientOf(base);
-    objection = await objectionTo(client, apiPath);
+    objection = await objectionTo(client);
     if (objection === undefined) return client;
   }
   throw new Unreachable(objection);
