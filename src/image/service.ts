@@ -132,8 +132,8 @@ export const updateImagePost = <Output extends object>(
         await enqueueDocuments(tx, imageKind.search, [{ key, text: update.searchText, labels }], true);
       }
       await updateRow(tx, imageKind.entity, id, update);
-      const actor = storedIdToBytes(userId);
-      await recordEvents(tx, [{ type: 'image.updated', record: storedIdToBytes(id), actor }], at);
+      const event = { type: 'image.updated', record: storedIdToBytes(id), actor: storedIdToBytes(userId) } as const;
+      await recordEvents(tx, [event], at);
     }
     return look(tx);
   };
