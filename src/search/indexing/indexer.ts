@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { LessThan, LessThanOrEqual } from 'typeorm';
+import { BackgroundJob } from '../../base/background-job.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
@@ -37,13 +38,10 @@ interface Due {
 export class Indexer {
   readonly #db: WorkloadPool;
   readonly #kinds: readonly SearchKind[];
-  readonly #log: Logger | undefined;
   readonly #sizes: Sizes;
-  readonly #pause: WritePause | undefined;
   readonly #store: SearchStore;
   readonly #holder = randomId();
-  readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #job: BackgroundJob;
 
   constructor(
     db: WorkloadPool,
@@ -54,43 +52,34 @@ export class Indexer {
   ) {
     this.#db = db;
     this.#kinds = kinds;
-    this.#log = log;
     this.#sizes = sizes;
-    this.#pause = pause;
     this.#store = new SearchStore(db, CACHE_BYTES);
+    this.#job = new BackgroundJob({
+      turn: async () => {
+        if (!(await pause?.isOn())) await this.work();
+        return IDLE_MS;
+      },
+      retryMs: FAULT_PAUSE_MS,
+      log,
+      failure: 'the search index could not be updated yet',
+    });
   }
 
   /** Runs in the background until it is closed. */
   start(): void {
-    this.#running ??= this.#run();
+    this.#job.start();
   }
 
   /** Stops after the current transaction. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      let pause = IDLE_MS;
-      try {
-        if (!(await this.#pause?.isOn())) await this.work();
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#log?.warn({ err: error }, 'the search index could not be updated yet');
-        pause = FAULT_PAUSE_MS;
-      }
-      await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+  close(): Promise<void> {
+    return this.#job.close();
   }
 
   /** Does all that is due, unless another process does. */
   async work(): Promise<void> {
     for (const kind of this.#kinds) {
       try {
-        while (await this.#step(kind)) this.#stop.signal.throwIfAborted();
+        while (await this.#step(kind)) this.#job.signal.throwIfAborted();
       } catch (error) {
         if (!(error instanceof Superseded)) throw error;
       }
@@ -103,7 +92,7 @@ export class Indexer {
    * @throws Superseded when another process took over, since this one was suspended for long
    */
   async reindex(kind: SearchKind, onIndexed?: (records: number) => void): Promise<void> {
-    while (!(await this.#hold(kind))) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });
+    while (!(await this.#hold(kind))) await sleep(IDLE_MS, undefined, { signal: this.#job.signal });
     await this.#rebuild(kind, onIndexed);
     // Until it is in a segment, the tail hides records that were read twice.
     while (await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1));
@@ -120,7 +109,7 @@ export class Indexer {
       await this.#rewriteStale(kind);
       await this.#release(kind);
     }
-    await sleep(this.#sizes.graceMs, undefined, { signal: this.#stop.signal });
+    await sleep(this.#sizes.graceMs, undefined, { signal: this.#job.signal });
     for (const kind of this.#kinds) await collectGarbage(this.#db, kind, this.#sizes.graceMs);
   }
 
@@ -153,7 +142,7 @@ export class Indexer {
   async #takeOver(kind: SearchKind): Promise<void> {
     const until = Date.now() + LEASE_MS;
     while (!(await this.#hold(kind))) {
-      if (Date.now() < until) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });
+      if (Date.now() < until) await sleep(IDLE_MS, undefined, { signal: this.#job.signal });
       // The other one finds out at its next step, and begins it again later.
       else await this.#db.transaction((tx) => searchKindsIn(tx).update({ kind: kind.code }, { heldUntil: 0 }));
     }
@@ -235,7 +224,7 @@ export class Indexer {
 
   #writer(kind: SearchKind): SegmentWriter {
     return new SegmentWriter(this.#db, kind, this.#holder, async () => {
-      this.#stop.signal.throwIfAborted();
+      this.#job.signal.throwIfAborted();
       // Records keep coming while a big segment is written.
       while (await flushTail(this.#db, this.#store, kind, this.#sizes.run));
     });
