@@ -68,7 +68,7 @@ export interface Connection {
   isInterrupted?: (error: unknown) => boolean;
   /** Whether a foreign key refers to a missing row. */
   isForeignKeyError: (error: unknown) => boolean;
-  /** Has the files hold nothing of deleted rows; undefined where an engine cannot do that, or has no file. */
+  /** Removes what is left of deleted rows from the files; undefined where an engine cannot do that, or has no file. */
   scrub?: () => Promise<void>;
   /** Why the database is unavailable, if this error means that. A transaction that met it stored nothing. */
   faultOf: (error: unknown) => DatabaseFault | undefined;

@@ -51,8 +51,8 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
 };
 
 /**
- * Has the tag with the slug of its name stand in for each of these tags, made where it is missing, so that filters by the
- * old slug find its records still. An old slug that another name has is freed for that one. The records have to be moved
+ * Merges each of these tags into the one with the slug of its name, made where it is missing, so that filters by the old slug
+ * find its records still. An old slug that another name has is freed for that one. The records have to be moved
  * afterwards: see `moveLeftBehind`. Safe beside a running service, and to be run again.
  */
 export const renewSlugs = async (

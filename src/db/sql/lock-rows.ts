@@ -28,8 +28,8 @@ export const lockRows = async <Id extends Bytes | number>(
 };
 
 /**
- * Has rows with these ids locked likewise. @returns how a statement that reads them has to end: on one server, it locks them
- * itself; on shards they are locked here, since vtgate takes the lock from a statement with a subquery
+ * Locks rows with these ids likewise, on shards, where vtgate takes the lock from a statement with a subquery. @returns how a
+ * statement that reads them has to end: on one server, it locks them itself
  */
 export const lockingRead = async (
   tx: Transaction,

@@ -100,7 +100,7 @@ export class Indexer {
   }
 
   /**
-   * Has the index hold nothing any more of texts that were replaced or deleted before: rewrites the segments that hold some,
+   * Removes from the index what is left of texts that were replaced or deleted before: rewrites the segments that hold some,
    * and deletes what was replaced once no search reads it, which takes as long as `graceMs`.
    */
   async purge(): Promise<void> {

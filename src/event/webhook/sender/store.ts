@@ -295,7 +295,7 @@ export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: Leas
     await webhooksIn(tx).update({ id }, { leaseUntil: now, nextAt });
   });
 
-/** Has no delivery name a user as the one who made the change, nor these tags, which no record has any more. */
+/** Removes a user as the actor of deliveries, and the names of these tags, which no record has any more. */
 export const eraseFromDeliveries = async (
   db: Pick<WorkloadPool, 'transaction'>,
   userId: string,
