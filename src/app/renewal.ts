@@ -19,9 +19,9 @@ const DUE = 'renewal:names';
 const kinds = [gameKind, imageKind] as const;
 
 /**
- * Brings what is stored into the form of this start, in the background: slugs of tags and search texts of an earlier version, when a
- * migration has asked for it, and secrets of webhooks that are not encrypted with the first key. Any number of processes may do so at
- * once; one that is interrupted does it again at its next start.
+ * Brings stored data into the form that this version and its settings expect, in the background: slugs of tags and search texts
+ * of an earlier version, when a migration has asked for it, and secrets of webhooks that are not encrypted with the first key. Any
+ * number of processes may do so at once; one that is interrupted does it again at its next start.
  */
 export class Renewal {
   readonly #db: Database;
@@ -37,7 +37,7 @@ export class Renewal {
       turn: async (signal) => ((await pause?.isOn()) ? RETRY_MS : this.#renew(signal)),
       retryMs: RETRY_MS,
       log,
-      failure: 'what is stored could not be renewed yet',
+      failure: 'stored data could not be renewed yet',
     });
   }
 
@@ -56,7 +56,7 @@ export class Renewal {
     if (encrypted > 0) this.#log?.info({ webhooks: encrypted }, 'encrypted the secrets of webhooks');
   }
 
-  /** Does what is due. Returns whether anything was; throws when it is closed. */
+  /** Renews the slugs and texts if they are due. Returns whether they were; throws when it is closed. */
   async work(settle: () => Promise<unknown> = this.#settle): Promise<boolean> {
     const db = this.#db;
     const [due] = await db.read('SELECT n FROM counters WHERE name = ?', [DUE]);

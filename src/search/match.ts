@@ -29,7 +29,7 @@ export const planGrams = ({ terms, labels }: Sought): GramPlan => {
 
 const NOTHING = new Uint32Array();
 
-/** The documents of a segment, in rising order, that hold what is sought. */
+/** The documents of a segment, in rising order, that hold the terms sought. */
 export const matchBlocks = (
   { grams, phrases }: GramPlan,
   blockOf: (gram: string) => Block | undefined,

@@ -7,7 +7,7 @@ export interface Sizes {
   run: number;
   /** Segments of a level that make one of the next. */
   fanout: number;
-  /** How long what was replaced stays, for searches that read it. */
+  /** How long replaced segments stay, for searches that read them. */
   graceMs: number;
 }
 

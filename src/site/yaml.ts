@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 /** Quotes all texts that some parser takes for something else, as YAML 1.1 does with times and `no`. */
 const OPTIONS = { compat: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false } as const;
 
-/** A value as YAML, with what is unseen in it escaped. */
+/** A value as YAML, with its invisible characters escaped. */
 const textOf = (value: unknown): string => {
   // Loaded only now: few ask for YAML.
   const { stringify } = require('yaml') as typeof import('yaml');

@@ -199,7 +199,7 @@ const lockRecords = async (
   return records;
 };
 
-/** Makes what is stored what is wanted. */
+/** Stores the wanted states. */
 const storeEngagement = async (tx: Transaction, table: EngagementTable, records: Iterable<Locked>): Promise<void> => {
   const gone: Pair[] = [];
   const set: { userId: string; key: Bytes; mark: Engagement }[] = [];

@@ -57,7 +57,7 @@ const small = (value: unknown, definitions: Definitions): unknown => {
   return withoutNullChoice(Object.fromEntries(members) as ToolSchema);
 };
 
-/** The keywords of an output that tell what is where. */
+/** The keywords that give the members of an output. */
 const SHAPE = new Set(['type', 'properties', 'items', 'anyOf']);
 
 /** A schema with nothing but names and types, so that more members, as later versions may add them, do no harm. */

@@ -17,7 +17,7 @@ import { SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
 const FAULT_PAUSE_MS = 10_000;
-/** Finding what is replaced takes little; searches have a cache of their own. */
+/** To find replaced documents takes little; searches have a cache of their own. */
 const CACHE_BYTES = 8 * 2 ** 20;
 /** Segments of this level are not merged any more. */
 const MAX_LEVEL = 2;

@@ -14,7 +14,7 @@ export const LEASE_MS = 30_000;
 const BLOCKS_AT_ONCE = 512;
 const LONG_BLOCK_BYTES = 8192;
 
-/** Someone else did the work, or may. Nothing is lost: what was begun is thrown away. */
+/** Another process did the work, or may do it. Nothing is lost: the transaction under way stores nothing. */
 export class Superseded extends Error {}
 
 export const randomId = (): number => randomInt(1, RANDOM_LIMIT);

@@ -12,7 +12,7 @@ const LEAST_WAIT_MS = 1;
 
 /** An innermost pair of brackets. */
 const INNERMOST = /\([^()]*\)/g;
-/** Stands for what is in brackets, so that the alias of a subquery is not taken for a table. */
+/** Stands for the content of brackets, so that the alias of a subquery is not taken for a table. */
 const BRACKETS = '\u0000';
 /** The first table of a statement. */
 const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;

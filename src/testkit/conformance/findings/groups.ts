@@ -48,7 +48,7 @@ const keyOf = ({ expected, came, at, cause }: Finding): string => {
   return `${member}: ${kindOf(expected)}, ${expected === NO_MEMBER ? '' : kindOf(came)}`;
 };
 
-/** Findings by what is at fault, in the order in which they were met. */
+/** Findings by their fault, in the order in which they were met. */
 export const groupsOf = (results: readonly (FindingPlace & { findings: readonly Finding[] })[]): FindingGroup[] => {
   const groups = new Map<string, FindingGroup>();
   for (const { subject, name, findings } of results) {

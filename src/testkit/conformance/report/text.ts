@@ -4,7 +4,7 @@ import { curlOf } from '../http/curl.ts';
 import type { CheckResult } from '../verify.ts';
 import type { Change } from '../document/compare.ts';
 
-/** Two lines for each change that breaks no client: what is other, and where. */
+/** Two lines for each change that breaks no client: its difference, and its places. */
 export const changeLines = (changes: readonly Change[]): string[] => {
   const additive = changes.filter(({ breaks }) => !breaks);
   const places = additive.map(({ operation, where, expected, came }) => ({
