@@ -143,7 +143,7 @@ const ownerTable = (table: string, rowsOf: (kind: ContentKind) => CountedRows): 
 /** The tables of records. */
 export const recordTables = (dialect: Dialect): CheckedTable[] => kinds.map((kind) => recordTable(kind, dialect));
 
-/** The tables of those who have records. */
+/** Tags and users, which count their records. */
 export const ownerTables: readonly CheckedTable[] = [
   ownerTable('tags', ({ tagTable }) => ({ table: tagTable, column: 'tag_id' })),
   ownerTable('users', ({ table }) => ({ table, column: 'author_id' })),
