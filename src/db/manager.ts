@@ -1,4 +1,14 @@
-import type { DataSource, EntityManager, ObjectLiteral, QueryRunner, Repository } from 'typeorm';
+import {
+  type DataSource,
+  type EntityManager,
+  type FindManyOptions,
+  type FindOperator,
+  type FindOptionsOrder,
+  MoreThan,
+  type ObjectLiteral,
+  type QueryRunner,
+  type Repository,
+} from 'typeorm';
 import type { Deadline } from '../base/deadline.ts';
 import type { Connection, Parameter, Reader, Statements, Transaction } from './connection.ts';
 
@@ -36,6 +46,25 @@ export const repositoryOf =
   <Row extends ObjectLiteral>(entity: string) =>
   ({ manager }: Pick<Reader, 'manager'>): Repository<Row> =>
     manager.getRepository<Row>(entity);
+
+/**
+ * Reads rows in the order of a key, `take` at once, from the first after `first` on. `optionsOf` makes the options of one read:
+ * each of its conditions needs a `later()` of its own for the key, since transformers change operators.
+ */
+export async function* inParts<Row extends ObjectLiteral, Key extends keyof Row & string>(
+  repository: Repository<Row>,
+  { key, first, take }: { key: Key; first: Row[Key]; take: number },
+  optionsOf: (later: () => FindOperator<Row[Key]>) => Pick<FindManyOptions<Row>, 'select' | 'where'>,
+): AsyncGenerator<Row[]> {
+  const order = { [key]: 'ASC' } as FindOptionsOrder<Row>;
+  for (let after = first; ;) {
+    const rows = await repository.find({ ...optionsOf(() => MoreThan(after)), order, take });
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last[key];
+    yield rows;
+  }
+}
 
 const refuseWrite = (): Promise<never> => Promise.reject(new Error('a write belongs into a transaction'));
 

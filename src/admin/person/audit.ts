@@ -1,4 +1,5 @@
-import { type FindOptionsWhere, In, Like, MoreThan } from 'typeorm';
+import { inParts } from '../../db/manager.ts';
+import { type FindOptionsWhere, In, Like } from 'typeorm';
 import { scopes } from '../../../contract/index.ts';
 import { type AuditRow, entriesIn } from '../../auth/audit/entity.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
@@ -96,19 +97,10 @@ const withoutTags = (entry: AuditRow, slugs: ReadonlySet<string>): AuditRow => {
 type Condition = FindOptionsWhere<AuditRow>;
 
 /** The entries of the audit log that one of the conditions holds for, oldest first, part by part. */
-async function* entriesWhere(reader: Reader, conditions: () => Condition[]): AsyncGenerator<AuditRow[]> {
-  for (let after = NIL_ID; ;) {
-    const rows = await entriesIn(reader).find({
-      where: conditions().map((condition) => ({ ...condition, id: MoreThan(after) })),
-      order: { id: 'ASC' },
-      take: READ_AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.id;
-    yield rows;
-  }
-}
+const entriesWhere = (reader: Reader, conditions: () => Condition[]): AsyncGenerator<AuditRow[]> =>
+  inParts(entriesIn(reader), { key: 'id', first: NIL_ID, take: READ_AT_ONCE }, (later) => ({
+    where: conditions().map((condition) => ({ ...condition, id: later() })),
+  }));
 
 const about = (userId: string): Condition[] => {
   const names = `%${userId}%`;

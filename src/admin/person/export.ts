@@ -1,4 +1,5 @@
-import { In, MoreThan } from 'typeorm';
+import { inParts } from '../../db/manager.ts';
+import { In } from 'typeorm';
 import { listKeys } from '../../auth/service.ts';
 import { readUses } from '../../auth/uses.ts';
 import type { ContentKind } from '../../content/kind.ts';
@@ -77,17 +78,9 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
 
 /** The records of a kind that a user marked in a table, part by part. */
 async function* marksIn(db: Database, of: ExportedKind['of'], table: string, userId: string): AsyncGenerator<object[]> {
-  for (let after = NIL_ID; ;) {
-    const rows = await engagementIn(db, table).find({
-      where: { userId, recordId: MoreThan(after) },
-      order: { recordId: 'ASC' },
-      take: AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.recordId;
-    yield rows.map(({ recordId: id, type }) => ({ of, id, type }));
-  }
+  const by = { key: 'recordId', first: NIL_ID, take: AT_ONCE } as const;
+  const parts = inParts(engagementIn(db, table), by, (later) => ({ where: { userId, recordId: later() } }));
+  for await (const rows of parts) yield rows.map(({ recordId: id, type }) => ({ of, id, type }));
 }
 
 /** The same of hidden records. */

@@ -1,4 +1,5 @@
-import { In, MoreThan } from 'typeorm';
+import { inParts } from '../../db/manager.ts';
+import { In } from 'typeorm';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
@@ -46,16 +47,10 @@ export const removeEngagementOf = async (db: Database, kind: ContentKind, user: 
   const userId = idFromBytes(user);
   let removed = 0;
   for (const table of tablesOf(kind)) {
-    for (let after = NIL_ID; ;) {
-      const rows = await engagementIn(db, table).find({
-        where: { userId, recordId: MoreThan(after) },
-        order: { recordId: 'ASC' },
-        take: RECORDS_AT_ONCE,
-      });
+    const by = { key: 'recordId', first: NIL_ID, take: RECORDS_AT_ONCE } as const;
+    const parts = inParts(engagementIn(db, table), by, (later) => ({ where: { userId, recordId: later() } }));
+    for await (const rows of parts) {
       const ids = rows.map(({ recordId }) => recordId);
-      const last = ids.at(-1);
-      if (last === undefined) break;
-      after = last;
       removed += await db.transaction((tx) => removeSome(tx, kind, table, userId, ids));
     }
   }

@@ -1,4 +1,5 @@
-import { IsNull, MoreThan } from 'typeorm';
+import { inParts } from '../../db/manager.ts';
+import { IsNull } from 'typeorm';
 import type { ContentKind } from '../kind.ts';
 import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
@@ -109,13 +110,11 @@ const LISTED_AT_ONCE = 1000;
 /** All tags that were not merged into others and that a condition holds for, oldest first. */
 export const tagsThat = async (reader: Reader, isSought: (tag: Tag) => boolean): Promise<TagRow[]> => {
   const found: TagRow[] = [];
-  for (let last = 0; ;) {
-    const where = { id: MoreThan(last), mergedInto: IsNull() };
-    const tags = await tagsIn(reader).find({ where, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
-    found.push(...tags.filter(isSought));
-    if (tags.length < LISTED_AT_ONCE) return found;
-    last = tags.at(-1)?.id ?? last;
-  }
+  const parts = inParts(tagsIn(reader), { key: 'id', first: 0, take: LISTED_AT_ONCE }, (later) => ({
+    where: { id: later(), mergedInto: IsNull() },
+  }));
+  for await (const tags of parts) found.push(...tags.filter(isSought));
+  return found;
 };
 
 /**

@@ -1,5 +1,6 @@
+import { inParts } from '../../db/manager.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { IsNull, MoreThan } from 'typeorm';
+import { IsNull } from 'typeorm';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
@@ -79,18 +80,12 @@ const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[])
 
 /** The ids of the records of a kind that have a tag, in their order, part by part. */
 export async function* findTagged(db: Database, kind: ContentKind, tagId: number): AsyncGenerator<Bytes[]> {
-  for (let after = NIL_ID; ;) {
-    const links = await tagLinksIn(db, kind).find({
-      select: { recordId: true },
-      where: { tagId, recordId: MoreThan(after) },
-      order: { recordId: 'ASC' },
-      take: RECORDS_AT_ONCE,
-    });
-    const last = links.at(-1);
-    if (!last) return;
-    after = last.recordId;
-    yield links.map(({ recordId }) => storedIdToBytes(recordId));
-  }
+  const by = { key: 'recordId', first: NIL_ID, take: RECORDS_AT_ONCE } as const;
+  const parts = inParts(tagLinksIn(db, kind), by, (later) => ({
+    select: { recordId: true },
+    where: { tagId, recordId: later() },
+  }));
+  for await (const links of parts) yield links.map(({ recordId }) => storedIdToBytes(recordId));
 }
 
 /**

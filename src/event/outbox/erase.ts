@@ -1,4 +1,5 @@
-import { In, Like, MoreThan } from 'typeorm';
+import { inParts } from '../../db/manager.ts';
+import { In, Like } from 'typeorm';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
@@ -18,16 +19,11 @@ export const countEventsBy = (reader: Pick<Reader, 'manager'>, userId: string): 
 export const eraseFromEvents = async (db: Database, userId: string): Promise<number> => {
   const text = userId.replaceAll('-', '');
   let changed = 0;
-  for (let after = 0; ;) {
-    const rows = await eventsIn(db).find({
-      select: { position: true, actorId: true },
-      where: { position: MoreThan(after) },
-      order: { position: 'ASC' },
-      take: ROWS_AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) break;
-    after = last.position;
+  const parts = inParts(eventsIn(db), { key: 'position', first: 0, take: ROWS_AT_ONCE }, (later) => ({
+    select: { position: true, actorId: true },
+    where: { position: later() },
+  }));
+  for await (const rows of parts) {
     const own = rows.filter(({ actorId }) => actorId === userId).map(({ position }) => position);
     if (own.length === 0) continue;
     await db.transaction((tx) => eventsIn(tx).update({ position: In(own) }, { actorId: null }));

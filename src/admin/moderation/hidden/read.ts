@@ -1,3 +1,4 @@
+import { inParts } from '../../../db/manager.ts';
 import { And, In, LessThanOrEqual, MoreThan, MoreThanOrEqual, Not } from 'typeorm';
 import type { Reader } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
@@ -9,6 +10,7 @@ import { usersIn } from '../../../user/entity.ts';
 import type { HiddenSnapshot } from './snapshot.ts';
 
 const LISTED_AT_ONCE = 200;
+const BY_ID = { key: 'recordId', first: NIL_ID, take: LISTED_AT_ONCE } as const;
 
 /** Where hidden records are read: those of a kind, a number of them at most. */
 interface HiddenRange {
@@ -50,17 +52,10 @@ export async function* readHiddenOf<Columns>(
   { table }: ContentKind,
   authorId: string,
 ): AsyncGenerator<Columns[]> {
-  for (let after = NIL_ID; ;) {
-    const rows = await hiddenRecordsIn(reader).find({
-      where: { authorId, kind: table, recordId: MoreThan(after) },
-      order: { recordId: 'ASC' },
-      take: LISTED_AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.recordId;
-    yield rows.map(columnsOf) as Columns[];
-  }
+  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
+    where: { authorId, kind: table, recordId: later() },
+  }));
+  for await (const rows of parts) yield rows.map(columnsOf) as Columns[];
 }
 
 /** Which of these records are hidden. */
@@ -110,15 +105,8 @@ type ListedHidden = Pick<HiddenRecordRow, 'recordId' | 'authorId'> & HiddenState
 
 /** The hidden records of a kind, in the order of their ids, part by part. */
 export async function* listHidden(reader: Reader, { table }: ContentKind): AsyncGenerator<ListedHidden[]> {
-  for (let after = NIL_ID; ;) {
-    const rows = await hiddenRecordsIn(reader).find({
-      where: { recordId: MoreThan(after), kind: table },
-      order: { recordId: 'ASC' },
-      take: LISTED_AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.recordId;
+  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({ where: { recordId: later(), kind: table } }));
+  for await (const rows of parts) {
     const authors = await usersIn(reader).find({
       select: { id: true, hiddenAt: true },
       where: { id: In([...new Set(rows.map(({ authorId }) => authorId))]) },
@@ -134,16 +122,9 @@ export async function* listHidden(reader: Reader, { table }: ContentKind): Async
 
 /** The ids of the tags of each hidden record, but those of an author, as its column held them, part by part. */
 export async function* readHiddenTagIds(reader: Reader, exceptAuthor = NIL_ID): AsyncGenerator<string[]> {
-  for (let after = NIL_ID; ;) {
-    const rows = await hiddenRecordsIn(reader).find({
-      select: { recordId: true, record: true },
-      where: { recordId: MoreThan(after), authorId: Not(exceptAuthor) },
-      order: { recordId: 'ASC' },
-      take: LISTED_AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.recordId;
-    yield rows.map(({ record }) => (JSON.parse(record) as HiddenSnapshot).tag_ids);
-  }
+  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
+    select: { recordId: true, record: true },
+    where: { recordId: later(), authorId: Not(exceptAuthor) },
+  }));
+  for await (const rows of parts) yield rows.map(({ record }) => (JSON.parse(record) as HiddenSnapshot).tag_ids);
 }

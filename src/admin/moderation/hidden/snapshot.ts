@@ -1,4 +1,5 @@
-import { In, IsNull, MoreThan } from 'typeorm';
+import { inParts } from '../../../db/manager.ts';
+import { In, IsNull } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import type { Dialect } from '../../../db/dialect.ts';
@@ -94,23 +95,17 @@ export async function* findHidden(
   authorId: Bytes,
   { kind, withAuthorOnly = false }: HiddenOf = {},
 ): AsyncGenerator<Bytes[]> {
-  for (let after = NIL_ID; ;) {
-    const rows = await hiddenRecordsIn(db).find({
-      select: { recordId: true },
-      where: {
-        authorId: idFromBytes(authorId),
-        recordId: MoreThan(after),
-        ...(kind && { kind: kind.table }),
-        ...(withAuthorOnly && { reason: IsNull() }),
-      },
-      order: { recordId: 'ASC' },
-      take: SHOWN_AT_ONCE,
-    });
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.recordId;
-    yield rows.map(({ recordId }) => storedIdToBytes(recordId));
-  }
+  const by = { key: 'recordId', first: NIL_ID, take: SHOWN_AT_ONCE } as const;
+  const parts = inParts(hiddenRecordsIn(db), by, (later) => ({
+    select: { recordId: true },
+    where: {
+      authorId: idFromBytes(authorId),
+      recordId: later(),
+      ...(kind && { kind: kind.table }),
+      ...(withAuthorOnly && { reason: IsNull() }),
+    },
+  }));
+  for await (const rows of parts) yield rows.map(({ recordId }) => storedIdToBytes(recordId));
 }
 
 /** Deletes what was kept of hidden records. Returns how many. */
