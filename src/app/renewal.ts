@@ -34,7 +34,7 @@ export class Renewal {
     this.#secrets = secrets;
     this.#log = log;
     this.#job = new BackgroundJob({
-      turn: async (signal) => ((await pause?.isOn()) ? RETRY_MS : this.#renew(signal)),
+      turn: async () => ((await pause?.isOn()) ? RETRY_MS : this.#renew()),
       retryMs: RETRY_MS,
       log,
       failure: 'stored data could not be renewed yet',
@@ -50,9 +50,9 @@ export class Renewal {
     return this.#job.close();
   }
 
-  async #renew(signal: AbortSignal): Promise<undefined> {
+  async #renew(): Promise<undefined> {
     if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
-    const encrypted = await renewSecrets(this.#db.background, this.#secrets, signal);
+    const encrypted = await renewSecrets(this.#db.background, this.#secrets, this.#job.signal);
     if (encrypted > 0) this.#log?.info({ webhooks: encrypted }, 'encrypted the secrets of webhooks');
   }
 

@@ -30,8 +30,8 @@ export class Sweeper {
     this.#log = log;
     this.#intervalMs = intervalMs;
     this.#job = new BackgroundJob({
-      turn: async (signal) => {
-        if (!(await pause?.isOn())) for (const one of expiring) await this.#sweep(one, signal);
+      turn: async () => {
+        if (!(await pause?.isOn())) for (const one of expiring) await this.#sweep(one);
         return intervalMs * (0.5 + Math.random());
       },
       retryMs: intervalMs,
@@ -51,9 +51,9 @@ export class Sweeper {
     return this.#job.close();
   }
 
-  async #sweep({ name, sweep }: Expiring, signal: AbortSignal): Promise<void> {
+  async #sweep({ name, sweep }: Expiring): Promise<void> {
     try {
-      while (!signal.aborted && (await sweep())) await this.#job.pause(PAUSE_MS);
+      while (!this.#job.signal.aborted && (await sweep())) await this.#job.pause(PAUSE_MS);
     } catch (error) {
       this.#log.warn({ err: error }, `expired ${name} could not be removed yet`);
     }

@@ -5,7 +5,7 @@ interface BackgroundJobOptions {
    * Does a part of the work. Resolves to the pause until the next turn, in milliseconds, or to undefined where nothing is left
    * until the job is started again.
    */
-  turn: (signal: AbortSignal) => Promise<number | undefined>;
+  turn: () => Promise<number | undefined>;
   /** The pause after a turn that failed, in milliseconds. */
   retryMs: number;
   log: Logger | undefined;
@@ -77,7 +77,7 @@ export class BackgroundJob {
       this.#isWanted = false;
       this.#isWoken = false;
       try {
-        pauseMs = await turn(this.signal);
+        pauseMs = await turn();
         isFailing = false;
       } catch (error) {
         if (!isFailing && !this.signal.aborted) log?.[level]({ err: error }, failure);

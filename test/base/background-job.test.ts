@@ -9,18 +9,21 @@ import { until } from '../harness/until.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A job whose turns end as `outcomes` say, the last of them for ever, with what it logs. */
-const aJob = (...outcomes: (number | undefined | Error)[]) => {
+type Outcome = number | undefined | Error;
+
+/** A job whose turns end as `outcomes` say, the last of them for ever, with what it logs. A function is called in its turn. */
+const aJob = (...outcomes: (Outcome | ((job: BackgroundJob) => Outcome))[]) => {
   const logged: string[] = [];
   const counts = { turns: 0 };
   const log = pino(
     { base: null },
     { write: (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg) },
   );
-  const job = new BackgroundJob({
+  const job: BackgroundJob = new BackgroundJob({
     turn: async () => {
-      const outcome = outcomes[Math.min(counts.turns, outcomes.length - 1)];
+      const said = outcomes[Math.min(counts.turns, outcomes.length - 1)];
       counts.turns += 1;
+      const outcome = typeof said === 'function' ? said(job) : said;
       if (outcome instanceof Error) throw outcome;
       return outcome;
     },
@@ -53,19 +56,13 @@ describe('a job in the background', () => {
   });
 
   test('goes on without a pause when it is woken in a turn', async () => {
-    let turns = 0;
-    const job: BackgroundJob = new BackgroundJob({
-      turn: async () => {
-        turns += 1;
-        if (turns === 1) job.wake();
-        return HOUR_MS;
-      },
-      retryMs: 1,
-      log: undefined,
-      failure: '',
-    });
+    const wakes = (job: BackgroundJob): number => {
+      job.wake();
+      return HOUR_MS;
+    };
+    const { job, counts } = aJob(wakes, HOUR_MS);
     job.start();
-    await until(() => turns === 2);
+    await until(() => counts.turns === 2);
     await job.close();
   });
 
@@ -81,21 +78,14 @@ describe('a job in the background', () => {
   });
 
   test('goes on where it is started while its last turn ends', async () => {
-    let turns = 0;
-    const job: BackgroundJob = new BackgroundJob({
-      turn: async () => {
-        turns += 1;
-        if (turns === 1) job.start();
-        return undefined;
-      },
-      retryMs: 1,
-      log: undefined,
-      failure: '',
-    });
+    const starts = (job: BackgroundJob): undefined => {
+      job.start();
+    };
+    const { job, counts } = aJob(starts, undefined);
     job.start();
-    await until(() => turns === 2);
+    await until(() => counts.turns === 2);
     await job.close();
-    expect(turns).toBe(2);
+    expect(counts.turns).toBe(2);
   });
 
   test('tells of a failure that lasts once, and of the next one again', async () => {
