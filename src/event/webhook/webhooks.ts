@@ -2,7 +2,8 @@ import type { Contract, EventType, InputOf, OutputOf } from '../../../contract/i
 import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../../contract/index.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
-import { isId, newId, NIL_ID } from '../../db/values.ts';
+import { lockRows } from '../../db/sql/lock-rows.ts';
+import { isId, newId, NIL_ID, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { readFeed } from '../outbox/feed.ts';
 import { deliveriesIn, type WebhookRow, webhooksIn } from './entity.ts';
@@ -66,8 +67,8 @@ export const createWebhook = async (
   if (!secrets.isOn) throw new AppError('WEBHOOK_SECRETS_OFF');
   assertTarget(url, policy);
   // One after the other, so that none passes the limit.
-  const byId = { select: { id: true }, where: { id: userId }, ...tx.dialect.lockingRows };
-  if (!isId(userId) || !(await tx.manager.findOne('User', byId))) throw new AppError('USER_NOT_FOUND');
+  const [user] = isId(userId) ? await lockRows(tx, 'users', [storedIdToBytes(userId)]) : [];
+  if (!user) throw new AppError('USER_NOT_FOUND');
   if ((await webhooksIn(tx).countBy({ userId })) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
   const { lastPosition: position, lastId: positionId } = await readFeed(tx);
   const id = newId(by.now);
