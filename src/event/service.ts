@@ -13,7 +13,7 @@ type ListInput = InputOf<Contract['event']['list']>;
 type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
 /** The members of an event that show its record, by the kind. */
-export interface ShownRecords {
+interface ShownRecords {
   game: EventView['game'];
   image: EventView['imagePost'];
   user: EventView['user'];
@@ -21,7 +21,7 @@ export interface ShownRecords {
 }
 
 /** Reads records as they are now, as lists show them, by their ids; tags by their slugs. Each kind hands in its own. */
-export type ReadShown<Shown = unknown> = (
+type ReadShown<Shown = unknown> = (
   reader: Reader,
   ids: readonly string[],
 ) => Promise<ReadonlyMap<string, NonNullable<Shown>>>;

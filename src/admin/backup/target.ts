@@ -45,7 +45,7 @@ export const targetOf = (path: string, { name, ending }: Omit<Series, 'folder'>,
 const escaped = (text: string): string => text.replaceAll(/[.-]/g, String.raw`\$&`);
 
 /** Whether a file name is one that `targetOf` gives to backups of a series. */
-export const isOfSeries = ({ name, ending }: Series, fileName: string): boolean =>
+const isOfSeries = ({ name, ending }: Series, fileName: string): boolean =>
   new RegExp(`^${escaped(name)}-\\d{8}T\\d{6}Z${escaped(ending)}$`).test(fileName);
 
 /** Checks that a file can be written there. @throws BackupError */

@@ -83,7 +83,7 @@ ${members.map(({ reason }) => `<li><a href="#${reason}">${reason}</a></li>`).joi
 </ul>`;
 
 /** The page about all reasons: what each means, how to fix it, and whether to try again. */
-export const errorsPage = (explained: readonly Explanation[], publication: Publication): string => {
+const errorsPage = (explained: readonly Explanation[], publication: Publication): string => {
   const statuses = [...new Set(explained.map(({ status }) => status))];
   const groups = statuses.map((status) => [status, explained.filter((one) => one.status === status)] as const);
   return htmlPage(
