@@ -130,7 +130,7 @@ describe(`beside a caller with ${GREEDY} connections that asks for related games
     await greedy;
     expect([...reasons]).toEqual(['ok']);
     // Behind all that the other asks for, there would be as many as it has connections, and for a write as many for each of its
-    // statements. With fair turns, half of the writes saw up to 30 to 59 on two cores.
+    // statements. With fair turns, the median of writes was 30 to 59 on two cores.
     expect(quantile(between, 0.5)).toBeLessThan((2 * GREEDY) / 3);
   });
 });
