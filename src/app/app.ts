@@ -15,13 +15,9 @@ import { health } from '../http/middleware/health.ts';
 import { withCommonHeaders } from '../http/message/reply.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { security } from '../http/middleware/security-headers.ts';
-import { validatedHandler } from '../rpc/validated-handler.ts';
 
 /** The pipeline of calls, for any transport. */
-export const callsOf = (c: Context): RpcPipeline => {
-  const procedures = servedProcedures(c.routers);
-  return new RpcPipeline(c, procedures, validatedHandler(procedures));
-};
+export const callsOf = (c: Context): RpcPipeline => new RpcPipeline(c, servedProcedures(c.routers));
 
 /** Answers calls of the procedures by any transport. `bodies` bounds the bodies of all of them together. */
 export const transports = (bodies: BodyReader, c: Context): RequestHandler => {

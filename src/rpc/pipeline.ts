@@ -17,18 +17,12 @@ import { type CallObservation, type CallObserver, unobserved } from '../telemetr
 import { assertAccess, identify } from './access.ts';
 import type { RpcContext } from './context.ts';
 import { hasMoreValues, inputOf, type Payload } from './payload.ts';
-import type { Procedure, Procedures } from './procedures.ts';
+import { checkedCall, type Procedure, type Procedures, replyJson } from './procedures.ts';
 import type { RequestContext } from './request-context.ts';
 import { type Enter, SingleFlight } from './single-flight.ts';
 
 /** The bytes of a body that cost as much as one more chunk. */
 const BYTES_PER_CHUNK = 16;
-
-/**
- * Parses a payload by the contract, handles it, and checks and strips the reply.
- * @throws AppError VALIDATION_FAILED, and the errors of the handler
- */
-export type ValidatedHandler = (procedure: Procedure, payload: unknown, call: Call) => Promise<unknown>;
 
 /** A call that may be made. */
 export interface AuthorizedCall {
@@ -79,7 +73,6 @@ export class RpcPipeline {
   readonly #keys: KeyVerifier;
   readonly #uses: KeyUses;
   readonly #overload: OverloadProtection;
-  readonly #handler: ValidatedHandler;
   readonly #limiter: RateLimiter | undefined;
   readonly #maintenance: Maintenance;
   readonly #observer: CallObserver | undefined;
@@ -88,17 +81,20 @@ export class RpcPipeline {
   constructor(
     { auth, protection, observer }: Pick<RpcContext, 'auth' | 'protection' | 'observer'>,
     procedures: Procedures,
-    handler: ValidatedHandler,
   ) {
     this.#procedures = procedures;
     this.#keys = auth.keys;
     this.#uses = auth.uses;
     this.#overload = protection.overload;
-    this.#handler = handler;
     this.#limiter = protection.limits?.limiter;
     this.#maintenance = protection.maintenance;
     this.#observer = observer?.calls;
     this.#shared = new SingleFlight(this.#observer?.shared);
+  }
+
+  /** The procedures that are served. */
+  get procedures(): Procedure[] {
+    return [...this.#procedures.values()];
   }
 
   /** Begins the observation of a call, of the procedure with this id if there is one. The transport ends it. */
@@ -206,7 +202,7 @@ export class RpcPipeline {
   async #handle(procedure: Procedure, payload: Payload, call: Call): Promise<Buffer> {
     const envelope = payload.parse();
     assertSize(procedure, envelope);
-    return Buffer.from(JSON.stringify(await this.#handler(procedure, envelope, call)));
+    return Buffer.from(await checkedCall(procedure, envelope, call));
   }
 
   async #write(authorized: AuthorizedCall, payload: Payload, position: number): Promise<Buffer> {
@@ -225,23 +221,20 @@ export class RpcPipeline {
 
   /** The idempotent call of a write with an `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
   #idempotentCall(
-    { procedure: { id, route }, caller, context: { idempotencyKey: key } }: AuthorizedCall,
+    { procedure, caller, context: { idempotencyKey: key } }: AuthorizedCall,
     payload: Payload,
     position: number,
   ): IdempotentCall | undefined {
     if (key === undefined || !caller) return undefined;
     const input = (): unknown => inputOf(payload.parse());
-    // ts-rest encodes the output of a handler in the same way.
-    const encode = (output: unknown): string =>
-      JSON.stringify(route.responses[200].parse({ result: { data: { json: output } } }));
     return idempotentCall({
       key,
       apiKeyId: caller.key.id,
       userId: caller.userId,
-      operation: id,
+      operation: procedure.id,
       position,
       input,
-      encode,
+      encode: (output) => replyJson(procedure, output),
     });
   }
 }

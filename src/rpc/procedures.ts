@@ -1,10 +1,13 @@
 import { type Contract, type Procedure as ContractProcedure, procedures } from '../../contract/index.ts';
+import { AppError } from '../base/errors.ts';
+import { invalidInput, unusableId } from '../base/suggestions/input.ts';
 import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
 import type { Call, Handlers } from '../call/procedure.ts';
 import { userHandlers } from '../user/handlers.ts';
 import { webhookHandlers } from '../event/webhook/handlers.ts';
+import { inputOf } from './payload.ts';
 
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
 
@@ -40,4 +43,30 @@ export const servedProcedures = (c: Routers): Procedures => {
       return [id, { ...procedure, handle: handlers[router as keyof AllHandlers][name as never] }];
     }),
   );
+};
+
+/** The error of a handler, with what the input says about its cause. */
+const explained = (error: unknown, envelope: unknown): unknown => {
+  if (!(error instanceof AppError) || error.details.hint !== undefined) return error;
+  const hint = unusableId(error.reason, inputOf(envelope));
+  return hint === undefined ? error : new AppError(error.reason, { ...error.details, hint, cause: error });
+};
+
+/** The JSON of a reply, as far as the contract has its members. @throws ZodError for an output that it does not allow */
+export const replyJson = ({ route }: Pick<Procedure, 'route'>, output: unknown): string =>
+  JSON.stringify(route.responses[200].parse({ result: { data: { json: output } } }));
+
+/**
+ * Makes a call, by whichever transport: parses its envelope by the contract, handles it, and checks and strips the reply.
+ * Returns the JSON of the reply.
+ * @throws AppError VALIDATION_FAILED, the errors of the handler, and those of `replyJson`
+ */
+export const checkedCall = async (procedure: Procedure, envelope: unknown, call: Call): Promise<string> => {
+  const { success, data, error } = procedure.route.body.safeParse(envelope);
+  if (!success) throw invalidInput(procedure, envelope, error.issues);
+  try {
+    return replyJson(procedure, await procedure.handle(data.json, call));
+  } catch (failure) {
+    throw explained(failure, envelope);
+  }
 };

@@ -6,9 +6,9 @@ import { describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import type { Procedure } from '../../src/rpc/procedures.ts';
 import type { Call } from '../../src/call/procedure.ts';
-import { validatedHandler } from '../../src/rpc/validated-handler.ts';
+import { checkedCall } from '../../src/rpc/procedures.ts';
 
-describe('validated handler', () => {
+describe('a checked call', () => {
   test('a fault while an input is explained is one of that call, and does not end the process', async () => {
     const known = procedures.find(({ id }) => id === 'game.getById') as Procedure;
     const procedure = { ...known, handle: () => Promise.resolve({}) };
@@ -17,7 +17,6 @@ describe('validated handler', () => {
         throw new Error('planted');
       },
     });
-    const frame = validatedHandler(new Map([[procedure.id, procedure]]));
-    await expect(frame(procedure, {}, {} as Call)).rejects.toThrow('planted');
+    await expect(checkedCall(procedure, {}, {} as Call)).rejects.toThrow('planted');
   });
 });
