@@ -40,8 +40,8 @@ export const withoutGone = async (
   if (table === undefined || ids.size === 0) return known.map(({ conflict }) => conflict);
   const present = new Set(await readPresent(tx, table, ids));
   const missing = [...ids].filter((id) => !present.has(id));
-  if (missing.length > 0 && tx.dialect.isSharded) {
-    // Shards commit one after the other: a row that is being stored lets a locking read wait.
+  if (missing.length > 0) {
+    // Shards commit one after the other, so that the row may yet come: a locking read waits for it.
     for (const id of await readPresent(tx, table, missing, tx.dialect.forUpdate)) present.add(id);
   }
   return known.map(({ call, conflict }, index) =>
