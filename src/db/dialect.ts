@@ -29,6 +29,12 @@ export interface Dialect {
    * joined, each of those would be a query of its own.
    */
   isSharded: boolean;
+  /**
+   * The key by which statements and transactions for a record are batched with others. It is the same for all on one server. On
+   * shards, each record has its own: if one shard is gone, a query for several fails, and a transaction for several commits
+   * twice and locks in no order.
+   */
+  batchKey(id: string): string;
   /** Whether a join with a subquery looks its rows up; SQLite reads all of them repeatedly. */
   gathers: boolean;
   /** Follows a table's name, and forces the planner to use this index. */
@@ -56,6 +62,7 @@ const sqlite: Dialect = {
   joinInOrder: 'CROSS JOIN',
   jsonLength: (list) => `json_array_length(${list})`,
   isSharded: false,
+  batchKey: () => '',
   gathers: false,
   useIndex: (name) => `INDEXED BY ${name}`,
   seek: (columns, direction) =>
@@ -76,6 +83,7 @@ const mysql = (engine: 'mysql' | 'mariadb', isSharded: boolean): Dialect => ({
   updatesTables: true,
   joinInOrder: 'STRAIGHT_JOIN',
   jsonLength: (list) => `JSON_LENGTH(${list})`,
+  batchKey: (id) => (isSharded ? id : ''),
   gathers: true,
   useIndex: (name) => `FORCE INDEX (${name})`,
   seek: (columns, direction) => {

@@ -51,9 +51,7 @@ export class Toggles {
       },
       { ...AMONG_LOCKS, isPipelined: true },
     );
-    // Records on several shards would be locked in no order, and committed twice: there, each is stored by itself.
-    const keyOf = (toggle: Toggle): string =>
-      db.dialect.isSharded ? `${groupOf(toggle)} ${toggle.id}` : groupOf(toggle);
+    const keyOf = (toggle: Toggle): string => `${groupOf(toggle)} ${db.dialect.batchKey(toggle.id)}`;
     this.#ofRecord = new GroupCommit((toggles, deadline) =>
       together.do(keyOf(toggles[0]!), toggles, deadline ?? new Deadline()),
     );

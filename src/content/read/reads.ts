@@ -60,9 +60,8 @@ export class ContentReads<Summary, Whole extends Summary> {
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */
   async get(id: string, { caller, deadline }: Call): Promise<ContentRecord<Whole>> {
-    // On shards, only those of one record share a query: a shard that is gone must not take the others' records along.
-    const group = this.#db.dialect.isSharded ? id : '';
-    const record = idToBytes(id) && (await this.#records.load({ id, viewerId: caller?.userId }, deadline, group));
+    const request = { id, viewerId: caller?.userId };
+    const record = idToBytes(id) && (await this.#records.load(request, deadline, this.#db.dialect.batchKey(id)));
     if (!record) throw new AppError(this.#kind.notFound);
     return record;
   }

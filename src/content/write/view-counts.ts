@@ -27,8 +27,7 @@ const bufferOf = (db: WorkloadPool, log: Logger, kind: ContentKind, pause?: Writ
       ),
     log,
     pause,
-    // A transaction on several shards commits twice, and could wait for another one that waits for it.
-    ...(db.dialect.isSharded && { batchKeys: 1 }),
+    batchKey: (id) => db.dialect.batchKey(id),
   });
 
 /** Counts the views of a kind's records in memory and adds them to the database each second. */

@@ -16,15 +16,15 @@ interface WriteBufferOptions<V> {
   /** Merges two changes to the same key. */
   merge(earlier: V, later: V): V;
   /**
-   * Stores changes of at most `batchKeys` keys. When it rejects, they are kept and retried. When it rejects with
+   * Stores changes of at most `BATCH_KEYS` keys. When it rejects, they are kept and retried. When it rejects with
    * OUTCOME_UNKNOWN they are dropped instead, since they could count twice.
    */
   write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
   log: Logger;
   /** While it is on, changes stay in memory. */
   pause?: WritePause | undefined;
-  /** Keys that `write` gets at once, at most: `BATCH_KEYS` unless told. */
-  batchKeys?: number;
+  /** `write` gets keys together only if this is the same for them; without it, any. */
+  batchKey?: (key: string) => string;
 }
 
 /** Keys per transaction: few enough that other writes wait only briefly for its locks. */
@@ -112,17 +112,18 @@ export class WriteBuffer<V> {
       this.#schedule();
       return;
     }
-    const { batchKeys = BATCH_KEYS } = this.#options;
-    for (let left = this.#changes.size; left > 0 && !this.#isFailing; left -= batchKeys) {
-      await this.#writeBatch(Math.min(left, batchKeys));
+    for (let left = this.#changes.size; left > 0 && !this.#isFailing;) {
+      left -= await this.#writeBatch(Math.min(left, BATCH_KEYS));
     }
   }
 
-  /** Stores the oldest changes. */
-  async #writeBatch(keys: number): Promise<void> {
+  /** Stores the oldest changes, and returns how many. */
+  async #writeBatch(keys: number): Promise<number> {
+    const { batchKey = () => '' } = this.#options;
+    const [oldest = ''] = this.#changes.keys();
     const batch = new Map<string, V>();
     for (const [key, value] of this.#changes) {
-      if (batch.size === keys) break;
+      if (batch.size === keys || batchKey(key) !== batchKey(oldest)) break;
       batch.set(key, value);
       this.#changes.delete(key);
     }
@@ -148,6 +149,7 @@ export class WriteBuffer<V> {
     } finally {
       deadline.close();
     }
+    return batch.size;
   }
 
   /** Puts changes back, before later ones. */

@@ -20,12 +20,17 @@ describe('write buffer', () => {
   type Changes = Record<string, string>;
 
   /** Buffers texts, which merge to `earlier+later`. `store` gets what is written, and may fail. */
-  const collect = (store: (changes: Changes) => Promise<void> | void, log = pino({ level: 'silent' })) =>
+  const collect = (
+    store: (changes: Changes) => Promise<void> | void,
+    log = pino({ level: 'silent' }),
+    batchKey?: (key: string) => string,
+  ) =>
     new WriteBuffer<string>({
       delayMs: DELAY_MS,
       merge: (earlier, later) => `${earlier}+${later}`,
       write: async (changes) => store(Object.fromEntries(changes)),
       log,
+      ...(batchKey && { batchKey }),
     });
 
   /** A store that fails a number of times, and what reached it. */
@@ -134,6 +139,14 @@ describe('write buffer', () => {
     await buffer.flush();
     expect(attempts.map((changes) => Object.keys(changes).length)).toEqual([BATCH_KEYS, BATCH_KEYS, 1]);
     expect(keysOf(attempts)).toEqual(upTo(2 * BATCH_KEYS + 1));
+  });
+
+  test('changes whose batch keys differ are stored apart', async () => {
+    const { attempts, store } = failing(0);
+    const buffer = collect(store, undefined, ([first = '']) => first);
+    for (const key of ['a1', 'a2', 'b1', 'c1', 'c2']) buffer.add(key, '1');
+    await buffer.flush();
+    expect(attempts).toEqual([{ a1: '1', a2: '1' }, { b1: '1' }, { c1: '1', c2: '1' }]);
   });
 
   test('when a batch fails, those before it are not stored again, and those after it wait', async () => {
