@@ -1,8 +1,9 @@
-import { readRows, readRowsById, type RecordShape } from '../content/records.ts';
+import { readRows } from '../content/records.ts';
 import type { SharedColumns } from '../content/entity.ts';
-import type { Parameter, Reader } from '../db/connection.ts';
+import type { Reader } from '../db/connection.ts';
 import { inList } from '../db/sql/in-list.ts';
-import { type Bytes, countFromDb, idFromBytes, idToBytes, listFromDb } from '../db/values.ts';
+import { type Fragment, readByIds, sourceOfFound } from '../db/sql/read-rows.ts';
+import { countFromDb, idFromBytes, idToBytes, listFromDb } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import type { GameSummaryColumns } from './entity.ts';
 import { gameKind } from './kind.ts';
@@ -19,24 +20,28 @@ const NO_TAG = 0;
 
 type RelatedRow = GameSummaryColumns & SharedColumns;
 
-interface RelatedGame {
+interface RelatedGameRow {
   game_type: string | null;
   original_author: string | null;
-  /** By their ids, so that the weights of several add up to the same sum for every candidate. */
-  tags: SourceTag[];
-  /** All games. */
-  total: number;
+  tag_ids: string;
 }
 
-type RelatedGameRow = Omit<RelatedGame, 'tags'> & {
+interface GameCounts {
+  /** All games. */
+  total: number;
   /** Its tags with how many games have each: `7:120,3:4`; null for none. */
-  tags: string | null;
-};
+  counted: string | null;
+}
 
 interface SourceTag {
   id: number;
   /** Games with it. */
   n: number;
+}
+
+interface RelatedGame extends RelatedGameRow, GameCounts {
+  /** By their ids, so that the weights of several add up to the same sum for every candidate. */
+  tags: SourceTag[];
 }
 
 /** Where a related game comes from: it is close, it has the same type, or it is just new. */
@@ -64,7 +69,10 @@ export const readRelated = async (
   const scored = await scoredGames(reader, key, game, limit);
   const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];
   const shape = { detail: false, viewerId };
-  const rows = await (reader.dialect.isSharded ? readScattered : readAtOnce)(reader, shape, arms);
+  const rows = await readRows<GameSummaryColumns>(reader, gameKind, shape, {
+    ids: arms,
+    order: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
+  });
   const related = new Map<string, RelatedRow>();
   for (const row of rows) {
     const id = idFromBytes(row.id);
@@ -73,74 +81,42 @@ export const readRelated = async (
   return [...related.values()];
 };
 
-const readAtOnce = (reader: Reader, shape: RecordShape, arms: readonly Arm[]): Promise<RelatedRow[]> =>
-  readRows<GameSummaryColumns>(reader, gameKind, shape, {
-    ids: `(${arms.map(({ sql }) => sql).join(' UNION ALL ')})`,
-    idParameters: arms.flatMap(({ parameters }) => parameters),
-    end: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
-  });
+const TOTAL = `(SELECT n FROM counters WHERE name = '${gameKind.table}') AS total`;
 
-interface Place {
-  id: Bytes;
-  score: number;
-  favorite_count: number;
-}
-
-/** Each arm by itself: to merge what the shards find, vtgate adds columns to an arm, by which a UNION mixes them up. */
-const readScattered = async (reader: Reader, shape: RecordShape, arms: readonly Arm[]): Promise<RelatedRow[]> => {
-  const found = await Promise.all(arms.map(({ sql, parameters }) => reader.read<Place>(sql, parameters)));
-  const places = found.flatMap((arm) =>
-    arm.toSorted((a, b) => b.score - a.score || b.favorite_count - a.favorite_count || Buffer.compare(b.id, a.id)),
-  );
-  const ids = [...new Map(places.map(({ id }) => [idFromBytes(id), id])).values()];
-  const rows = await readRowsById<GameSummaryColumns>(reader, gameKind, shape, ids);
-  const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
-  return places.flatMap(({ id }) => byId.get(idFromBytes(id)) ?? []);
+/** The counters of games and of tags. */
+const gameCounts = {
+  columns: [
+    TOTAL,
+    `(SELECT GROUP_CONCAT(CONCAT(t.tag_id, ':', x.game_count)) FROM game_tags t JOIN tags x ON x.id = t.tag_id
+      WHERE t.game_id = r.id) AS counted`,
+  ],
+  addTo: async <Row extends RelatedGameRow>(reader: Reader, rows: readonly Row[]): Promise<(Row & GameCounts)[]> => {
+    const { sql, parameters } = inList([NO_TAG, ...rows.flatMap(({ tag_ids: ids }) => listFromDb(ids))]);
+    const [tags, [{ total } = { total: 0 }]] = await Promise.all([
+      reader.read<SourceTag>(`SELECT id, game_count AS n FROM tags WHERE id IN (${sql})`, parameters),
+      reader.read<Pick<GameCounts, 'total'>>(`SELECT ${TOTAL}`),
+    ]);
+    return rows.map((row) => {
+      const own = new Set(listFromDb(row.tag_ids));
+      const counted = tags.filter(({ id }) => own.has(id)).map(({ id, n }) => `${id}:${n}`);
+      return { ...row, total, counted: counted.join(',') || null };
+    });
+  },
 };
 
-const TOTAL = '(SELECT n FROM counters WHERE name = ?) AS total';
-
-const readGame = (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> =>
-  reader.dialect.isSharded ? readGameFromShard(reader, key) : readGameAtOnce(reader, key);
-
-const readGameAtOnce = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
-  const [game] = await reader.read<RelatedGameRow>(
-    `SELECT g.game_type, g.original_author, ${TOTAL},
-      (SELECT GROUP_CONCAT(CONCAT(t.tag_id, ':', x.game_count)) FROM game_tags t JOIN tags x ON x.id = t.tag_id
-        WHERE t.game_id = g.id) AS tags
-    FROM games g WHERE g.id = ?`,
-    [gameKind.table, key],
-  );
-  return game && { ...game, tags: inOrder(sourceTags(game.tags)) };
-};
-
-/** The tags and counters are on another server. */
-const readGameFromShard = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
-  const [game] = await reader.read<Omit<RelatedGameRow, 'total'>>(
-    'SELECT game_type, original_author, tag_ids AS tags FROM games WHERE id = ?',
-    [key],
-  );
-  if (!game) return undefined;
-  const { sql, parameters } = inList([NO_TAG, ...listFromDb(game.tags ?? '')]);
-  const [counts, [count]] = await Promise.all([
-    reader.read<SourceTag>(`SELECT id, game_count AS n FROM tags WHERE id IN (${sql})`, parameters),
-    reader.read<{ total: number }>(`SELECT ${TOTAL}`, [gameKind.table]),
-  ]);
-  return { ...game, total: count?.total ?? 0, tags: inOrder(counts) };
+const readGame = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
+  const select = { table: gameKind.table, columns: 'r.game_type, r.original_author, r.tag_ids', foreign: gameCounts };
+  const [game] = await readByIds<RelatedGameRow, GameCounts>(reader, select, [key]);
+  return game && { ...game, tags: sourceTags(game.counted) };
 };
 
 const sourceTags = (tags: string | null): SourceTag[] =>
-  (tags?.split(',') ?? []).map((tag) => {
-    const [id = 0, n = 0] = tag.split(':').map(Number);
-    return { id, n };
-  });
-
-const inOrder = (tags: readonly SourceTag[]): SourceTag[] => tags.toSorted((a, b) => a.id - b.id);
-
-interface Arm {
-  sql: string;
-  parameters: Parameter[];
-}
+  (tags?.split(',') ?? [])
+    .map((tag) => {
+      const [id = 0, n = 0] = tag.split(':').map(Number);
+      return { id, n };
+    })
+    .toSorted((a, b) => a.id - b.id);
 
 /** The closest games, by what they share with this one. */
 const scoredGames = async (
@@ -148,7 +124,7 @@ const scoredGames = async (
   key: Buffer,
   { game_type, original_author, total, tags }: RelatedGame,
   limit: number,
-): Promise<Arm> => {
+): Promise<Fragment> => {
   const places = TAG_PLACES.find((n) => n >= tags.length) ?? tags.length;
   const padded = Array.from({ length: places }, (_, index) => {
     const tag = tags[index];
@@ -160,24 +136,17 @@ const scoredGames = async (
     padded.map(({ id }) => id),
     original_author,
   );
-  const source = reader.dialect.isSharded
-    ? await lookedUp(reader, candidates)
-    : {
-        sql: `(${candidates.sql}) c JOIN games r ON r.id = c.game_id WHERE r.id <> ?`,
-        parameters: candidates.parameters,
-      };
+  const source = await sourceOfFound(reader, gameKind.table, candidates);
   const shares = padded.map(() => 'CASE WHEN INSTR(g.tag_list, ?) > 0 THEN ? ELSE 0e0 END');
   return {
-    sql: `SELECT * FROM (
-      SELECT 0 AS tier, g.id, g.favorite_count, ${shares.join(' + ')}
-        + CASE WHEN g.game_type = ? THEN ${SAME_TYPE}e0 ELSE 0e0 END
-        + CASE WHEN g.original_author = ? THEN ${SAME_AUTHOR}e0 ELSE 0e0 END AS score
-      FROM (
-        SELECT r.id, r.favorite_count, r.game_type, r.original_author, CONCAT(',', r.tag_ids, ',') AS tag_list
-        FROM ${source.sql}
-      ) g
-      ORDER BY score DESC, favorite_count DESC, id DESC LIMIT ?
-    ) scored`,
+    sql: `SELECT 0 AS tier, g.id, g.favorite_count, ${shares.join(' + ')}
+      + CASE WHEN g.game_type = ? THEN ${SAME_TYPE}e0 ELSE 0e0 END
+      + CASE WHEN g.original_author = ? THEN ${SAME_AUTHOR}e0 ELSE 0e0 END AS score
+    FROM (
+      SELECT r.id, r.favorite_count, r.game_type, r.original_author, CONCAT(',', r.tag_ids, ',') AS tag_list
+      FROM ${source.from} WHERE ${[...source.where, 'r.id <> ?'].join(' AND ')}
+    ) g
+    ORDER BY score DESC, favorite_count DESC, id DESC LIMIT ?`,
     parameters: [
       ...padded.flatMap(({ id, weight }) => [`,${id},`, weight]),
       game_type,
@@ -190,29 +159,22 @@ const scoredGames = async (
 };
 
 /** A SELECT of the newest games with these tags, and of an original author. */
-const candidatesOf = (tagIds: readonly number[], originalAuthor: string | null): Arm => {
+const candidatesOf = (tagIds: readonly number[], originalAuthor: string | null): Fragment => {
   const ofTags = tagIds.map(
     (_, index) =>
-      `SELECT game_id FROM (SELECT game_id FROM game_tags WHERE tag_id = ? ORDER BY game_id DESC LIMIT ${CANDIDATES}) c${index}`,
+      `SELECT id FROM (SELECT game_id AS id FROM game_tags WHERE tag_id = ? ORDER BY game_id DESC LIMIT ${CANDIDATES}) c${index}`,
   );
-  const ofAuthor = `SELECT game_id FROM
-    (SELECT id AS game_id FROM games WHERE original_author = ? ORDER BY id DESC LIMIT ${CANDIDATES}) c`;
+  const ofAuthor = `SELECT id FROM
+    (SELECT id FROM games WHERE original_author = ? ORDER BY id DESC LIMIT ${CANDIDATES}) c`;
   return { sql: [...ofTags, ofAuthor].join(' UNION '), parameters: [...tagIds, originalAuthor] };
 };
 
-/** Games by their ids, which are read first: joined, shards would look up one after the other. */
-const lookedUp = async (reader: Reader, candidates: Arm): Promise<Arm> => {
-  const found = await reader.read<{ game_id: Bytes }>(candidates.sql, candidates.parameters);
-  const { sql, parameters } = inList([Buffer.alloc(16), ...found.map(({ game_id: id }) => id)]);
-  return { sql: `games r WHERE r.id IN (${sql}) AND r.id <> ?`, parameters };
-};
-
 const newest = (tier: Tier, where: string): string =>
-  `SELECT * FROM (SELECT ${tier} AS tier, id, 0 AS favorite_count, 0e0 AS score FROM games ${where}
-    ORDER BY created_at DESC, id DESC LIMIT ?) tier${tier}`;
+  `SELECT ${tier} AS tier, id, 0 AS favorite_count, 0e0 AS score FROM games ${where}
+    ORDER BY created_at DESC, id DESC LIMIT ?`;
 
 /** Enough games of the same type, and of all, even if those that are closer are among them. */
-const fillers = ({ game_type }: RelatedGame, limit: number): Arm[] => {
+const fillers = ({ game_type }: RelatedGame, limit: number): Fragment[] => {
   const enough = 2 * limit + 1;
   return [
     { sql: newest(1, 'WHERE game_type = ?'), parameters: [game_type, enough] },

@@ -57,24 +57,29 @@ describe('on shards', () => {
     expect(byTitle(rows)).toEqual(byTitle(await readRowsById(usual, gameKind, shape, idsOf())));
   });
 
-  test('a page keeps its order, its totals and the columns of its ids', async () => {
-    const select = {
-      columns: ['(SELECT n FROM counters WHERE name = ?) AS total'],
-      columnParameters: [gameKind.table],
-      idColumns: ['favorite_count'],
-      ids: '(SELECT id, favorite_count FROM games ORDER BY favorite_count DESC, id LIMIT ?)',
-      idParameters: [4],
-      end: 'ORDER BY p.favorite_count DESC, p.id',
-    };
-    const shape = { detail: false, viewerId: undefined };
-    const rows = await readRows<{ total: number; favorite_count: number }>(sharded, gameKind, shape, select);
+  const shape = { detail: false, viewerId: undefined };
+  const page = {
+    ids: [{ sql: 'SELECT id, favorite_count FROM games ORDER BY favorite_count DESC, id LIMIT ?', parameters: [4] }],
+    order: 'ORDER BY p.favorite_count DESC, p.id',
+    columns: [{ sql: '(SELECT n FROM counters WHERE name = ?) AS total', parameters: [gameKind.table] }],
+  };
+
+  test('a page keeps its order and its totals', async () => {
+    const rows = await readRows<{ total: number }>(sharded, gameKind, shape, page);
     expect(rows.map(({ total, favorite_count: n }) => [total, n])).toEqual([
       [6, 1],
       [6, 0],
       [6, 0],
       [6, 0],
     ]);
-    expect(rows).toEqual(await readRows(usual, gameKind, shape, select));
+    expect(rows).toEqual(await readRows(usual, gameKind, shape, page));
+  });
+
+  test('a total does not tell which state it is of', async () => {
+    const stamped = { ...page, stamps: [{ sql: '? AS stamp', parameters: [7] }] };
+    const stamp = db.dialect.isSharded ? undefined : 7;
+    expect((await readRows<{ stamp?: number }>(usual, gameKind, shape, stamped))[0]?.stamp).toBe(stamp);
+    expect(await readRows(sharded, gameKind, shape, stamped)).toEqual(await readRows(usual, gameKind, shape, page));
   });
 
   test('related games are the same, in the same order', async () => {

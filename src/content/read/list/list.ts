@@ -1,6 +1,7 @@
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
+import type { Fragment } from '../../../db/sql/read-rows.ts';
 import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
@@ -13,7 +14,7 @@ import { type ListFilter, matches, orders, type SortBy, sortedMatches, type Plan
 import { readRows, readRowsById } from '../../records.ts';
 import { type FoundRecord, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
-import { asTotal, type Expression, type Total, type Totals } from './totals.ts';
+import { asTotal, type Total, type Totals } from './totals.ts';
 
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -82,9 +83,7 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
 };
 
 /** A SELECT of the ids on a page, with what they are sorted by. In SQL: each list runs it, by the indexes of its plan. */
-interface PageOfIds {
-  sql: string;
-  parameters: Parameter[];
+interface PageOfIds extends Fragment {
   orderBy: string;
 }
 
@@ -104,9 +103,9 @@ const pageOfIds = (dialect: Dialect, source: PlanSource, query: ParsedQuery): Pa
     : [];
   const where = [...source.where, ...(position ? [dialect.seek(places, direction)] : [])];
   return {
-    sql: `(SELECT ${places.map((place, index) => `${place} AS ${columns[index] ?? ''}`).join(', ')}
+    sql: `SELECT ${places.map((place, index) => `${place} AS ${columns[index] ?? ''}`).join(', ')}
       FROM ${source.from} ${whereOf(where)}
-      ORDER BY ${places.map((place) => `${place} ${direction}`).join(', ')} LIMIT ? OFFSET ?)`,
+      ORDER BY ${places.map((place) => `${place} ${direction}`).join(', ')} LIMIT ? OFFSET ?`,
     parameters: [
       ...source.parameters,
       ...(position ? dialect.seekParameters(values) : []),
@@ -178,17 +177,15 @@ const listOnce = async <Columns>(
   const total = sought
     ? { sql: '?', parameters: [sought.total] }
     : totals.expression(filter, query.type?.counter ?? kind.table);
-  const columns = [{ ...total, sql: `${total.sql} AS total` }, ...totals.columns(filter)];
   const found = await readRows<Columns & { total: number | null }>(
     reader,
     kind,
     { detail: false, viewerId },
     {
-      columns: columns.map(({ sql }) => sql),
-      columnParameters: columns.flatMap(({ parameters }) => parameters),
-      ids: ids.sql,
-      idParameters: ids.parameters,
-      end: ids.orderBy,
+      ids: [ids],
+      order: ids.orderBy,
+      columns: [{ ...total, sql: `${total.sql} AS total` }],
+      stamps: totals.stamps(filter),
     },
   );
   const [first] = found;
@@ -250,7 +247,7 @@ const readFound = async <Columns>(
 const totalOfEmpty = async (
   reader: Reader,
   { page, position }: ParsedQuery,
-  { sql, parameters }: Expression,
+  { sql, parameters }: Fragment,
 ): Promise<number> => {
   if (page === 1 && !position) return 0;
   const [row] = await reader.read<{ n: number | null }>(`SELECT ${sql} AS n`, parameters);

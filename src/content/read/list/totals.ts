@@ -1,17 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
-import type { Parameter } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
+import type { Fragment } from '../../../db/sql/read-rows.ts';
 import { countFromDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../kind.ts';
 import { removalCounter } from '../../write/remove.ts';
 import { type ListFilter, matches, whereOf } from './plan.ts';
-
-/** A number as an expression of SQL: a list reads its total with its page, in one statement. */
-export interface Expression {
-  sql: string;
-  parameters: Parameter[];
-}
 
 /** A cached total, with the counters of the tags and of removals at the time of counting. */
 interface Counted {
@@ -29,7 +23,7 @@ export interface Total {
 
 const REMEMBERED = 10_000;
 
-const bounded = (dialect: Dialect, kind: ContentKind, filter: ListFilter): Expression => {
+const bounded = (dialect: Dialect, kind: ContentKind, filter: ListFilter): Fragment => {
   const source = matches(dialect, kind, filter);
   return {
     sql: `(SELECT COUNT(*) FROM (SELECT 1 FROM ${source.from} ${whereOf(source.where)} LIMIT ${MAX_PAGE_DEPTH + 1}) m)`,
@@ -71,8 +65,8 @@ export class Totals {
     return (this.#made ??= new LRUCache({ max: REMEMBERED }));
   }
 
-  /** The number of matches. `counter` is the name of the counter of all, or of the type. */
-  expression(filter: ListFilter, counter: string): Expression {
+  /** An expression for the number of matches. `counter` is the name of the counter of all, or of the type. */
+  expression(filter: ListFilter, counter: string): Fragment {
     const { tags } = filter;
     const [tag] = tags;
     if (isCounter(filter)) {
@@ -96,8 +90,8 @@ export class Totals {
     };
   }
 
-  /** The columns that `remember` needs beside the total. */
-  columns(filter: ListFilter): Expression[] {
+  /** Columns that tell which state the total is of, where `remember` would need them. */
+  stamps(filter: ListFilter): Fragment[] {
     if (!this.#isKept(filter)) return [];
     return [
       ...filter.tags.map(({ id }, index) => ({ sql: `${tagCount(this.#kind)} AS tag_${index}`, parameters: [id] })),
@@ -105,9 +99,9 @@ export class Totals {
     ];
   }
 
-  /** Takes a total from a row with `columns`. */
+  /** Takes a total from a row with `stamps`: a tag may count a record that a statement of its own does not find yet. */
   remember(filter: ListFilter, total: number, row: Record<string, unknown>): void {
-    if (!this.#isKept(filter)) return;
+    if (row['removed'] === undefined) return;
     this.#counted.set(this.#nameOf(filter), {
       total,
       ofTags: filter.tags.map((_, index) => Number(row[`tag_${index}`])),
@@ -117,9 +111,8 @@ export class Totals {
 
   #isKept(filter: ListFilter): boolean {
     const { since, tags, terms } = filter;
-    // On shards, a tag may count a record that is not to be found yet: each shard commits by itself.
-    const isAtOnce = this.#kind.tagsAreKept && !this.#dialect.isSharded;
-    return isAtOnce && !isCounter(filter) && tags.length > 0 && since === undefined && terms.length === 0;
+    const { tagsAreKept } = this.#kind;
+    return tagsAreKept && !isCounter(filter) && tags.length > 0 && since === undefined && terms.length === 0;
   }
 
   #nameOf({ type, tags }: ListFilter): string {
