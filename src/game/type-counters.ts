@@ -9,13 +9,13 @@ export const AFTER_TYPES = 'games;';
 /** The counter of the games of a type; the counter of games without one ends in a colon. */
 export const typeCounter = (gameType: string | null): string => `${PREFIX}${gameType ?? ''}`;
 
-/** Counts the games of each type, those of an author or all. */
-export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId?: string) =>
+/** Counts an author's games of each type. */
+export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId: string) =>
   gamesIn(reader)
     .createQueryBuilder('g')
     .select('g.gameType', 'type')
     .addSelect('COUNT(*)', 'n')
-    .where(authorId === undefined ? {} : { authorId })
+    .where({ authorId })
     .groupBy('g.gameType')
     .getRawMany<{ type: string | null; n: number }>();
 

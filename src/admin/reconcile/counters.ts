@@ -1,13 +1,13 @@
 import { In } from 'typeorm';
-import { countersIn, recordsIn } from '../../content/entity.ts';
+import { countersIn } from '../../content/entity.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { insertMissing } from '../../db/sql/insert.ts';
+import { confirmed, settled } from '../../db/sql/settled.ts';
 import { gameKind } from '../../game/kind.ts';
-import { AFTER_TYPES, countGamesByType, typeCounter } from '../../game/type-counters.ts';
+import { AFTER_TYPES, typeCounter } from '../../game/type-counters.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
-import { settled } from './settle.ts';
 
 interface NamedCounter {
   name: string;
@@ -18,39 +18,23 @@ interface NamedCounter {
 const isOfRecords = (name: string): boolean =>
   name === gameKind.table || name === imageKind.table || (name >= typeCounter(null) && name < AFTER_TYPES);
 
-/** The rows of `counters` that count records, those included that are missing. */
-const compareCounters = (reader: Reader): Promise<NamedCounter[]> =>
-  reader.dialect.isSharded ? compareApart(reader) : compareAtOnce(reader);
-
 /**
- * One statement, so that both sides are of one moment. The cast keeps MySQL from making decimals, which arrive as texts, of
- * signed and unsigned numbers.
+ * The rows of `counters` that count records, those included that are missing. One statement, so that one server sees both sides
+ * in one state. The cast keeps MySQL from making decimals, which arrive as texts, of signed and unsigned numbers.
  */
-const compareAtOnce = async (reader: Reader): Promise<NamedCounter[]> => {
-  // `stored` would be the natural name, but is a word of MySQL's.
+const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
   const rows = await reader.read<{ name: string; n: number; actual: number }>(
-    `SELECT name, CAST(SUM(n) AS SIGNED) AS n, MAX(actual) AS actual FROM (
-      SELECT name, CAST(n AS SIGNED) AS n, 0 AS actual FROM counters
-      UNION ALL SELECT '${gameKind.table}', 0, COUNT(*) FROM games
-      UNION ALL SELECT '${imageKind.table}', 0, COUNT(*) FROM image_posts
-      UNION ALL SELECT CONCAT('${typeCounter(null)}', COALESCE(game_type, '')), 0, COUNT(*) FROM games GROUP BY game_type
-    ) c
-    WHERE name IN ('${gameKind.table}', '${imageKind.table}') OR (name >= '${typeCounter(null)}' AND name < '${AFTER_TYPES}')
-    GROUP BY name ORDER BY name`,
+    `SELECT name, CAST(n AS SIGNED) AS n, 0 AS actual FROM counters
+    UNION ALL SELECT '${gameKind.table}', 0, COUNT(*) FROM games
+    UNION ALL SELECT '${imageKind.table}', 0, COUNT(*) FROM image_posts
+    UNION ALL SELECT CONCAT('${typeCounter(null)}', COALESCE(game_type, '')), 0, COUNT(*) FROM games GROUP BY game_type`,
   );
-  return rows.map(({ name, n, actual }) => ({ name, stored: n, actual }));
-};
-
-/** Shards hold the records apart from the counters. */
-const compareApart = async (reader: Reader): Promise<NamedCounter[]> => {
-  const counters = await countersIn(reader).find();
-  const stored = new Map(counters.filter(({ name }) => isOfRecords(name)).map(({ name, n }) => [name, n]));
-  const actual = new Map<string, number>();
-  for (const kind of [gameKind, imageKind]) actual.set(kind.table, await recordsIn(reader, kind).count());
-  for (const { type, n } of await countGamesByType(reader)) actual.set(typeCounter(type), n);
-  return [...new Set([...stored.keys(), ...actual.keys()])]
-    .toSorted()
-    .map((name) => ({ name, stored: stored.get(name) ?? 0, actual: actual.get(name) ?? 0 }));
+  const counters = new Map<string, NamedCounter>();
+  for (const { name, n, actual } of rows.filter((row) => isOfRecords(row.name))) {
+    const { stored, actual: counted } = counters.get(name) ?? { stored: 0, actual: 0 };
+    counters.set(name, { name, stored: stored + n, actual: counted + actual });
+  }
+  return [...counters.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 };
 
 const isWrong = ({ stored, actual }: NamedCounter): boolean => stored !== actual;
@@ -92,8 +76,7 @@ const stillWrong = async (tx: Transaction, seen: readonly NamedCounter[]): Promi
 
 /** Compares the counters of all records, and of those of each type, and corrects those that are wrong if asked to. */
 export const checkCounters = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
-  const seen = (await compareCounters(db)).filter(isWrong);
-  const wrong = db.dialect.isSharded && seen.length > 0 ? await db.transaction((tx) => stillWrong(tx, seen)) : seen;
+  const wrong = await confirmed(db, (await compareCounters(db)).filter(isWrong), stillWrong);
   if (fix && wrong.length > 0) await db.transaction((tx) => repairCounters(tx, wrong));
   return wrong.map(({ name, ...numbers }) => ({ field: 'counters.n', id: name, ...numbers }));
 };

@@ -13,7 +13,8 @@ import { recordEvents } from '../../event/outbox/record.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
-import { settled } from './settle.ts';
+import { readWith } from '../../db/sql/read-rows.ts';
+import { confirmed, settled } from '../../db/sql/settled.ts';
 
 type RowId = Bytes | number;
 type ColumnValue = number | string;
@@ -152,34 +153,36 @@ export const ownerTables: readonly CheckedTable[] = [
 /** A row with `stored<n>` and `actual<n>` for each that is compared. */
 type ComparedRow = { id: RowId } & Record<string, ColumnValue>;
 
-/** Reads the rows of a table that `end` selects, with all that is compared by one statement, so that it is of one moment. */
-const readCompared = async (
+/** Reads the rows of a table that `end` selects, with all that is compared. */
+const readCompared = (
   reader: Reader,
   { table, compared, apart }: CheckedTable,
   end: string,
   parameters: readonly Parameter[] = [],
 ): Promise<ComparedRow[]> => {
-  const isApart = reader.dialect.isSharded && apart !== undefined;
-  const columns = compared.flatMap(({ stored, actual }, place) => [
-    `${stored} AS stored${place}`,
-    ...(isApart ? [] : [`${actual} AS actual${place}`]),
-  ]);
-  const rows = await reader.read<ComparedRow>(`SELECT p.id, ${columns.join(', ')} FROM ${table} p ${end}`, parameters);
-  if (!isApart || rows.length === 0) return rows;
-  const counts = await Promise.all(
-    apart.map((counting) =>
-      countRows(
-        reader,
-        counting,
-        rows.map(({ id }) => id),
-      ),
-    ),
-  );
-  return rows.map((row) => ({
-    ...row,
-    ...Object.fromEntries(counts.map((count, place) => [`actual${place}`, count.get(nameOf(row.id)) ?? 0])),
-  }));
+  const stored = compared.map((column, place) => `${column.stored} AS stored${place}`);
+  const actual = compared.map((column, place) => `${column.actual} AS actual${place}`);
+  const statement = (columns: readonly string[]) => ({
+    sql: `SELECT p.id, ${columns.join(', ')} FROM ${table} p ${end}`,
+    parameters,
+  });
+  if (!apart) return reader.read<ComparedRow>(statement([...stored, ...actual]).sql, parameters);
+  const counts = { columns: actual, addTo: addCounts(apart) };
+  return readWith<ComparedRow, object>(reader, counts, (more) => statement([...stored, ...more]));
 };
+
+/** Adds to rows how many others they count. */
+const addCounts =
+  (apart: readonly CountedRows[]) =>
+  async (reader: Reader, rows: readonly ComparedRow[]): Promise<ComparedRow[]> => {
+    const counts = await Promise.all(apart.map((counting) => countRows(reader, counting, idsOf(rows))));
+    return rows.map((row) => ({
+      ...row,
+      ...Object.fromEntries(counts.map((count, place) => [`actual${place}`, count.get(nameOf(row.id)) ?? 0])),
+    }));
+  };
+
+const idsOf = (rows: readonly ComparedRow[]): RowId[] => rows.map(({ id }) => id);
 
 const nameOf = (id: RowId): string => (typeof id === 'number' ? String(id) : idFromBytes(id));
 
@@ -242,11 +245,11 @@ const differentRows = async (
   rows: readonly ComparedRow[],
 ): Promise<ComparedRow[]> => {
   const wrong = rows.filter((row) => differencesOf(checked, row).length > 0);
-  if (!db.dialect.isSharded || checked.apart === undefined) return wrong;
+  if (checked.apart === undefined) return wrong;
   const sure: ComparedRow[] = [];
   for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
-    const ids = wrong.slice(start, start + MENDED_AT_ONCE).map(({ id }) => id);
-    sure.push(...(await db.transaction((tx) => lockDifferent(tx, checked, ids))));
+    const seen = wrong.slice(start, start + MENDED_AT_ONCE);
+    sure.push(...(await confirmed(db, seen, (tx) => lockDifferent(tx, checked, idsOf(seen)))));
   }
   return sure;
 };
@@ -271,7 +274,7 @@ export async function* checkTable(
     const wrong = await differentRows(db, checked, rows);
     if (fix) {
       for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
-        const ids = wrong.slice(start, start + MENDED_AT_ONCE).map(({ id }) => id);
+        const ids = idsOf(wrong.slice(start, start + MENDED_AT_ONCE));
         await db.transaction((tx) => repairBatch(tx, checked, ids));
       }
     }

@@ -11,7 +11,7 @@ export interface Fragment {
   parameters: readonly Parameter[];
 }
 
-/** Columns of rows `r` that are made of other tables. */
+/** Columns of rows that are made of other tables. */
 export interface ForeignColumns<Row, Columns> {
   columns: readonly string[];
   /** The table to join, and by what. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Transaction } from '../../db/connection.ts';
+import type { Transaction } from '../connection.ts';
+import type { WorkloadPool } from '../workload-pool.ts';
 
 /** Far longer than a commit usually takes from its first shard to its last. */
 const SETTLE_MS = 250;
@@ -19,3 +20,14 @@ export const settled = async <T>({ dialect }: Transaction, read: () => Promise<T
   }
   return found;
 };
+
+/**
+ * Differences that were seen between rows and others, while calls change them. One server sees both sides in one state. On
+ * shards they may differ at first sight only: `compare` locks and compares them again.
+ */
+export const confirmed = async <T>(
+  db: WorkloadPool,
+  seen: readonly T[],
+  compare: (tx: Transaction, seen: readonly T[]) => Promise<T[]>,
+): Promise<readonly T[]> =>
+  db.dialect.isSharded && seen.length > 0 ? db.transaction((tx) => compare(tx, seen)) : seen;
