@@ -24,10 +24,7 @@ export interface Dialect {
   joinInOrder: string;
   /** The number of elements of a JSON list. */
   jsonLength(list: string): string;
-  /**
-   * Whether rows of one table are on several servers. A query then reads records by their ids, without the rows of other tables:
-   * joined, each of those would be a query of its own.
-   */
+  /** Whether rows of one table are on several servers. `sql/read-rows.ts`, `lock-rows.ts` and `settled.ts` do what that takes. */
   isSharded: boolean;
   /**
    * The key by which statements and transactions for a record are batched with others. It is the same for all on one server. On

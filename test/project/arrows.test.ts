@@ -267,6 +267,14 @@ describe('imports', () => {
       ).toEqual([]);
     });
 
+    test('only the database layer asks whether there are shards', () => {
+      const asking = files.filter(
+        (file) => isIn(file, 'src') && /\bisSharded\b/.test(withoutComments(readFileSync(file, 'utf8'))),
+      );
+      // A dump of one server is no backup of several.
+      expect(asking.filter((file) => !isIn(file, 'src/db'))).toEqual(['src/admin/backup/dump/dump.ts']);
+    });
+
     test('only config.ts reads the environment', () => {
       // Code samples show how somebody else's program reads its own.
       const readers = files.filter(
