@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'));
 
-const { devDependencies: _, overrides, ...rest } = read('package.json');
+// `private` keeps a clone from being published: its scripts compile, and its lock file holds all that developers need.
+const { private: _, devDependencies: __, overrides, ...rest } = read('package.json');
 const whole = read('package-lock.json');
-const { devDependencies: __, ...root } = whole.packages[''];
+const { devDependencies: ___, ...root } = whole.packages[''];
 const packages = Object.entries(whole.packages).filter(([path, { dev, link }]) => path !== '' && !dev && !link);
 
 /** `package.json`. */

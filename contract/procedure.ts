@@ -22,7 +22,7 @@ export type Access = 'public' | Scope;
 export type Effect = 'read' | 'write';
 
 /** A procedure as its block in `game.ts`, `image.ts` and so on describes it. */
-interface Spec<
+export interface Spec<
   I extends z.ZodType,
   O extends z.ZodType,
   A extends Access,

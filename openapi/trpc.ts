@@ -15,40 +15,40 @@ import type {
   TailSubscription,
 } from '../contract/index.ts';
 
-interface Signature<R extends Route> {
-  /** `void` lets callers leave out what may be left out. */
-  input: undefined extends SentOf<R> ? SentOf<R> | void : SentOf<R>;
-  output: OutputOf<R>;
-  meta: unknown;
+/** `void` lets callers leave out what may be left out. */
+type Input<R extends Route> = undefined extends SentOf<R> ? SentOf<R> | void : SentOf<R>;
+
+interface Shared {
+  error: ErrorResponse['error']['json'];
+  tail: z.input<typeof TailSubscription>;
 }
 
-/** Events as they happen, each tracked by the cursor that leads to the next one. */
-type Subscription<R extends StreamRoute> = TRPCSubscriptionProcedure<{
-  input: z.input<typeof TailSubscription> | void;
-  output: AsyncIterable<{ id: string; data: z.output<R['metadata']['message']>['json'] }>;
-  meta: unknown;
-}>;
-
-type Procedure<R> = R extends Route
+type Procedure<R, S extends Shared> = R extends Route
   ? R['metadata']['effect'] extends 'read'
-    ? TRPCQueryProcedure<Signature<R>>
-    : TRPCMutationProcedure<Signature<R>>
+    ? TRPCQueryProcedure<{ input: Input<R>; output: OutputOf<R>; meta: unknown }>
+    : TRPCMutationProcedure<{ input: Input<R>; output: OutputOf<R>; meta: unknown }>
   : R extends StreamRoute
-    ? Subscription<R>
+    ? TRPCSubscriptionProcedure<{
+        input: S['tail'] | void;
+        // Events as they happen, each tracked by the cursor that leads to the next one.
+        output: AsyncIterable<{ id: string; data: z.output<R['metadata']['message']>['json'] }>;
+        meta: unknown;
+      }>
     : never;
 
-interface Root {
-  ctx: object;
-  meta: object;
-  errorShape: ErrorResponse['error']['json'];
-  transformer: true;
-}
+/**
+ * The compiler writes the type of what a function returns out in full, so that the declarations of the package need neither zod
+ * nor the contract.
+ */
+const routerOf = <C, S extends Shared>() =>
+  undefined as unknown as TRPCBuiltRouter<
+    { ctx: object; meta: object; errorShape: S['error']; transformer: true },
+    { [Name in keyof C]: { [Key in keyof C[Name]]: Procedure<C[Name][Key], S> } }
+  >;
+const router = routerOf<Contract, Shared>();
 
 /**
  * The API as tRPC's clients know it, types only: `createTRPCClient<AppRouter>({ links: [httpBatchLink({ url,
  * transformer: superjson })] })` with `url` ending in `/api/trpc`.
  */
-export type AppRouter = TRPCBuiltRouter<
-  Root,
-  { [Name in keyof Contract]: { [Key in keyof Contract[Name]]: Procedure<Contract[Name][Key]> } }
->;
+export type AppRouter = typeof router;

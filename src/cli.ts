@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { keepHeapCapped } from './admin/transfer/memory.ts';
 
 // Transfers and sandboxes, whose workspaces come and go, run with little memory. The cap works only before all else is

@@ -135,8 +135,8 @@ export const steps = [
   })),
   {
     name: 'release',
-    proves: 'that a release starts without a compiler and without development packages',
-    run: ['node', '.ci/release-start.mjs'],
+    proves: 'that a commit has one release, which others install, import and start without a clone or a compiler',
+    run: ['node', '.ci/release/check.mjs'],
     minutes: 10,
   },
   { name: 'lint', proves: 'style, and mistakes that types show', run: ['npm', 'run', 'lint'], minutes: 10 },

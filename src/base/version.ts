@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { basename, dirname } from 'node:path';
 
 /** The version of the service. */
 export const { version } = createRequire(import.meta.url)('#package') as { version: string };
@@ -22,3 +23,13 @@ export const build = buildOf();
 
 /** Version and build, joined as by semantic versioning. */
 export const release = build === UNKNOWN ? version : `${version}+${build}`;
+
+const programOf = (file: string, called: string): string => {
+  if (!file.includes('/node_modules/')) return 'npm run -s cli --';
+  // npm puts global commands into a folder of the PATH, and those of a project into `.bin`.
+  const isGlobal = basename(called) === 'content-gateway' && basename(dirname(called)) !== '.bin';
+  return isGlobal ? 'content-gateway' : `npx content-gateway@${version}`;
+};
+
+/** How the command line is called: in a clone or a release that was unpacked, or from the npm package. */
+export const PROGRAM = programOf(import.meta.url, process.argv[1] ?? '');

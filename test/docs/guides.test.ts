@@ -189,7 +189,7 @@ describe('guides', () => {
     });
 
     test('it is small enough to be read whole', () => {
-      expect(full.length).toBeLessThan(110_000);
+      expect(full.length).toBeLessThan(112_000);
     });
   });
 });

@@ -5,7 +5,7 @@ import { dirname, posix } from 'node:path';
 
 const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
 /** Generated, or programs that use what is generated: packages of their own. */
-const SDKS = ['openapi/sdk', 'test/clients/sdk', 'test/recipes/clients'];
+const SDKS = ['openapi/sdk', 'test/clients/sdk', 'test/clients/package', 'test/recipes/clients'];
 const IMPORT = /^(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
 
 /** An import. */

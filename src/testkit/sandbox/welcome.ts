@@ -1,5 +1,6 @@
 import { scopes } from '../../../contract/index.ts';
 import type { Start } from '../../app/server.ts';
+import { PROGRAM } from '../../base/version.ts';
 import type { Demo } from './records.ts';
 import { sandboxKeys } from './sandbox.ts';
 
@@ -23,7 +24,7 @@ const addresses = (url: string): [string, string][] => [
 ];
 
 /** The command that makes a key, where none was shown. */
-const makeKey = (user: string): string => `npm run -s cli -- keys create --user ${user} --scopes ${scopes.join(',')}`;
+const makeKey = (user: string): string => `${PROGRAM} keys create --user ${user} --scopes ${scopes.join(',')}`;
 
 /** The message at the start of the service. */
 export const welcome = ({ title, url }: Start, demo: Demo | undefined): string => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { actAs } from '../../../auth/audit/log.ts';
+import { PROGRAM } from '../../../base/version.ts';
 import { type Config, readConfig } from '../../../config/config.ts';
 import { describeAddress, IN_MEMORY, sqliteFile } from '../../../db/address.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
@@ -17,8 +18,7 @@ export class CommandError extends Error {
   }
 }
 
-/** How the command line is called in the examples of the help. */
-export const PROGRAM = 'npm run -s cli --';
+export { PROGRAM };
 
 /** The part of a command's help that shows calls which work; `calls` leave out the program. */
 export const examples = (...calls: string[]): string =>

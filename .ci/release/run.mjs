@@ -1,0 +1,120 @@
+// npm run -s release -- --out FOLDER [--only PART,…]: makes the release of the commit, in a new folder, and prints what is in it.
+// The same commit gives the same bytes, wherever and whenever it is made, with the same tools.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { lackingCommands, languagesNamed } from '../../openapi/sdk/languages.mjs';
+import { description } from '../production.mjs';
+import { writeDocuments } from './documents.mjs';
+import { packService } from './npm.mjs';
+import { packSdk } from './sdks.mjs';
+
+const root = join(import.meta.dirname, '../..');
+const languages = languagesNamed([]);
+
+/** What a release has, and how each is made. */
+const parts = {
+  npm: packService,
+  documents: writeDocuments,
+  ...Object.fromEntries(languages.map(({ name }) => [name, (work) => packSdk(name, work)])),
+};
+const all = Object.keys(parts).join(',');
+
+const fail = (message) => {
+  console.error(`error: ${message}\nNothing was written.`);
+  process.exit(1);
+};
+const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trimEnd();
+
+const { out, only } = parseArgs({
+  options: { out: { type: 'string' }, only: { type: 'string', default: all } },
+}).values;
+if (!out) fail(`Say where: npm run -s release -- --out FOLDER [--only ${all}]`);
+const target = resolve(out);
+const wanted = only.split(',');
+const unknown = wanted.filter((name) => !(name in parts));
+if (unknown.length > 0) fail(`A release has no ${unknown.join(', ')}: it has ${all}.`);
+if (existsSync(target)) fail(`${target} is there already. Name a new folder.`);
+const changes = git('status', '--porcelain');
+if (changes !== '') {
+  fail(`A release is made of a commit, and these files differ from it. Commit or stash them:\n${changes}`);
+}
+for (const language of languages.filter(({ name }) => wanted.includes(name))) {
+  const lacking = lackingCommands(language).join(', ');
+  if (lacking === '') continue;
+  const others = wanted.filter((name) => name !== language.name).join(',');
+  fail(`This machine lacks ${lacking}, for the ${language.name} SDK. Install it, or make the rest: --only ${others}`);
+}
+
+const commit = git('rev-parse', 'HEAD');
+const seconds = git('show', '--no-patch', '--format=%ct', commit);
+const env = { ...process.env, BUILD_ID: commit, SOURCE_DATE_EPOCH: seconds, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
+for (const name of ['SDK_BUILD', 'SDK_DOCUMENTS', 'SDK_SETTINGS']) delete env[name];
+process.umask(0o022);
+
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
+    .toSorted((a, b) => (a < b ? -1 : 1));
+
+const writeSums = (folder) => {
+  const artifacts = filesIn(folder).map((name) => {
+    const bytes = readFileSync(join(folder, name));
+    return { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
+  });
+  const { name, version } = description;
+  const time = new Date(Number(seconds) * 1000).toISOString();
+  const tools = { node: process.version, npm: execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim() };
+  writeFileSync(
+    join(folder, 'release.json'),
+    `${JSON.stringify({ name, version, commit, time, tools, artifacts }, null, 2)}\n`,
+  );
+  writeFileSync(join(folder, 'SHA256SUMS'), artifacts.map(({ name: file, sha256 }) => `${sha256}  ${file}\n`).join(''));
+  for (const { name: file, bytes } of artifacts) console.log(`${file}: ${bytes} bytes`);
+};
+
+const temporary = mkdtempSync(join(tmpdir(), 'content-gateway-release-'));
+// A command that is interrupted throws here.
+process.on('SIGINT', () => {});
+let written;
+try {
+  const copy = join(temporary, 'content-gateway');
+  const made = join(temporary, 'made');
+  for (const folder of [copy, made]) mkdirSync(folder);
+  execFileSync('tar', ['-x', '-C', copy], {
+    input: execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 2 ** 30 }),
+  });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const run = (command, ...args) =>
+    execFileSync(command, args, { cwd: copy, env, stdio: ['ignore', process.stderr, 'inherit'] });
+  run('npm', 'run', '-s', 'build');
+  for (const name of wanted) await parts[name]({ copy, out: made, run });
+  writeSums(made);
+  // On the file system of the target, so that it appears at once.
+  mkdirSync(dirname(target), { recursive: true });
+  written = mkdtempSync(`${target}.`);
+  cpSync(made, written, { recursive: true });
+  renameSync(written, target);
+} catch (error) {
+  if (written) rmSync(written, { recursive: true, force: true });
+  // A command has said itself what is wrong.
+  console.error(`error: ${error.status === undefined ? error.stack : error.message}\nNothing was written.`);
+  process.exitCode = 1;
+} finally {
+  rmSync(temporary, { recursive: true });
+}
