@@ -24,7 +24,7 @@ examples.forEach((code, index) => {
   const given = Object.entries(GIVEN).filter(([name]) => !new RegExp(`const ${name}\\b`).test(code));
   const imported = /import {[^}]*\bContentGateway\b/.test(code)
     ? ''
-    : "import { ContentGateway } from 'content-gateway';\n";
+    : "import { ContentGateway } from 'content-gateway-client';\n";
   const declared = given.map(([name, type]) => `declare const ${name}: ${type};\n`).join('');
   writeFileSync(join(folder, `example-${index + 1}.ts`), imported + declared + code);
 });

@@ -1,7 +1,7 @@
 // Follows the feed of a gateway, and prints the events that come; then checks against pages from memory what no gateway shows.
 import assert from 'node:assert/strict';
-import { ContentGateway, NotFoundError } from 'content-gateway';
-import type { Event, EventListInput, Feed, FetchRequest, FollowOptions } from 'content-gateway';
+import { ContentGateway, NotFoundError } from 'content-gateway-client';
+import type { Event, EventListInput, Feed, FetchRequest, FollowOptions } from 'content-gateway-client';
 
 const gateway = new ContentGateway();
 const create = (number: number): Promise<unknown> => gateway.game.create({ title: `follow ${number}` });

@@ -9,8 +9,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { MockAgent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
-import { ApiConnectionError, ContentGateway } from 'content-gateway';
-import type { GatewayOptions } from 'content-gateway';
+import { ApiConnectionError, ContentGateway } from 'content-gateway-client';
+import type { GatewayOptions } from 'content-gateway-client';
 
 const KEY = 'cgk_network';
 const OUTPUT = { result: { data: { json: { id: 'g1' } } } };

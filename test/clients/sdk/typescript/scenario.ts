@@ -1,4 +1,4 @@
-import { ApiError, ContentGateway } from 'content-gateway';
+import { ApiError, ContentGateway } from 'content-gateway-client';
 
 const gateway = new ContentGateway();
 const anyone = new ContentGateway({ apiKey: null });

@@ -1,6 +1,6 @@
 // What the types promise; compiled only, as a page is, without Node's own.
-import { ApiError, ContentGateway } from 'content-gateway';
-import type { GatewayReply, Page, ReactionType, GameListOutput, Viewer } from 'content-gateway';
+import { ApiError, ContentGateway } from 'content-gateway-client';
+import type { GatewayReply, Page, ReactionType, GameListOutput, Viewer } from 'content-gateway-client';
 
 const gateway = new ContentGateway({ baseUrl: 'https://content.example.com', apiKey: undefined, fetch });
 

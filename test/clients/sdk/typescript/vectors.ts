@@ -1,7 +1,7 @@
 // Makes the calls that the fault server lists, and prints what came of each as a line of JSON.
 import { setTimeout } from 'node:timers';
 import { inspect } from 'node:util';
-import { ContentGateway, GatewayError } from 'content-gateway';
+import { ContentGateway, GatewayError } from 'content-gateway-client';
 import type {
   Attempt,
   CurrentUser,
@@ -17,7 +17,7 @@ import type {
   Page,
   UserSearchInput,
   WriteOptions,
-} from 'content-gateway';
+} from 'content-gateway-client';
 
 interface VectorOptions extends WriteOptions, ListAllOptions {
   silenceMs?: number;

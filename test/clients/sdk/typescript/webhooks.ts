@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { WebhookVerificationError, unwrapWebhook } from 'content-gateway';
-import type { Event, WebhookFault, WebhookMessage } from 'content-gateway';
+import { WebhookVerificationError, unwrapWebhook } from 'content-gateway-client';
+import type { Event, WebhookFault, WebhookMessage } from 'content-gateway-client';
 
 interface Vector {
   name: string;
