@@ -22,6 +22,8 @@ import { join, relative } from 'node:path';
 
 const repository = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+/** The SDKs' packages are made by another step, too. */
+const PARTS = process.env.RELEASE_PARTS || 'npm,documents';
 const CONSUMER = join(repository, 'test/clients/package');
 /** Of which each must be there: what is missing in a release is missing here. */
 const PATHS = [
@@ -111,8 +113,7 @@ const releaseOf = (name) => {
   symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'));
   appendFileSync(join(clone, '.git/info/exclude'), 'node_modules\n');
   const out = join(temporary, `release-${name}`);
-  // The SDKs' packages are made by their own step.
-  run('npm', ['run', '-s', 'release', '--', '--out', out, '--only', 'npm,documents'], clone);
+  run('npm', ['run', '-s', 'release', '--', '--out', out, '--only', PARTS], clone);
   return out;
 };
 

@@ -38,7 +38,8 @@ const ecosystems = {
     type: 'cargo',
     nameOf: ({ rust }) => rust.crate,
     file: 'Cargo.toml',
-    wanted: (text) => matches(/^\[dependencies\]\n([^[]*)/m.exec(text)[1], /^([\w-]+) = (?:\{ version = )?"([^"]+)"/gm),
+    wanted: (text) =>
+      matches(/^\[dependencies\]\n([^]*?)\n\n\[/m.exec(text)[1], /^([\w-]+) = (?:\{ version = )?"([^"]+)"/gm),
   },
 };
 
