@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** A change of the document as oasdiff tells it. */
 export interface Change {
   /** The rule that found it. */
@@ -26,6 +28,7 @@ const SCOPES = '/apiKey/scopes/items/';
 const CONDITIONS = new Set(['request-property-if-added', 'request-property-else-added']);
 const NO_LONGER_DEMANDED = 'request-property-became-optional';
 
+const numbersOf = ({ info }: Versioned): number[] => info.version.split('.').map(Number);
 const majorOf = ({ info }: Versioned): number => Number.parseInt(info.version, 10);
 
 const describe = ({ operationId, text }: Change): string => (operationId ? `${operationId}: ${text}` : text);
@@ -41,10 +44,10 @@ const subjectOf = ({ operationId, text }: Change): string | undefined => {
   return path?.split('/').findLast((part) => !BETWEEN.has(part)) ?? operationId;
 };
 
-/** The text of the changelog below the heading `## <title>`; empty without one. */
+/** The text of the changelog below the heading `## <title>`, with the date or without; empty without one. */
 const sectionOf = (changelog: string, title: string): string => {
   const sections = changelog.split(/^## /m).slice(1);
-  return sections.find((section) => section.split('\n', 1)[0]?.trim() === title)?.slice(title.length) ?? '';
+  return sections.find((section) => section.split(/\n| \(/, 1)[0]?.trim() === title)?.slice(title.length) ?? '';
 };
 
 /** Whether a text has a name as a word, or at the end of a longer one, as in `GameSummary.title`. Headers have no case. */
@@ -65,13 +68,10 @@ const isToldAsScope = ({ id, text }: Change, entries: string): boolean =>
 const isLoosened = ({ id, operationId }: Change, changes: readonly Change[]): boolean =>
   CONDITIONS.has(id) && changes.some((one) => one.id === NO_LONGER_DEMANDED && one.operationId === operationId);
 
-const breaking = (changes: readonly Change[], released: Versioned, current: Versioned, entries: string): string[] => {
-  if (majorOf(current) > majorOf(released)) return [];
-  return changes
+const breaking = (changes: readonly Change[], entries: string): Change[] =>
+  changes
     .filter((change) => change.level > 1 && !isToldAsSecurity(change, entries) && !isToldAsScope(change, entries))
-    .filter((change) => !isLoosened(change, changes))
-    .map((change) => `breaks callers, which only a new major version may: ${describe(change)}`);
-};
+    .filter((change) => !isLoosened(change, changes));
 
 const untold = (changes: readonly Change[], entries: string): string[] => {
   if (entries === '') return ['CHANGELOG.md must tell what changed, under `## Unreleased`'];
@@ -92,6 +92,31 @@ const entriesOf = (changelog: string, released: Versioned, { info: { version } }
     .trim();
 };
 
+/** The least version of a document that differs from a released one. A changed description takes a patch. */
+const versionAfter = (changes: readonly Change[], released: Versioned, entries: string): string => {
+  const [major = 0, minor = 0, patch = 0] = numbersOf(released);
+  if (breaking(changes, entries).length > 0) return `${major + 1}.0.0`;
+  return changes.length > 0 ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
+};
+
+/** The least version that the current document may have. */
+export const leastVersion = (
+  changes: readonly Change[],
+  released: Versioned,
+  current: Versioned,
+  changelog: string,
+): string =>
+  isDeepStrictEqual(released, current)
+    ? released.info.version
+    : versionAfter(changes, released, entriesOf(changelog, released, current));
+
+const isLower = (version: string, least: string): boolean => {
+  const others = numbersOf({ info: { version: least } });
+  const numbers = numbersOf({ info: { version } });
+  const at = numbers.findIndex((number, index) => number !== others[index]);
+  return at !== -1 && (numbers[at] ?? 0) < (others[at] ?? 0);
+};
+
 /**
  * Why the changes since the last release cannot be published as they are, in lines: none if they can.
  * @param changelog the text of CHANGELOG.md
@@ -102,7 +127,18 @@ export const refusals = (
   current: Versioned,
   changelog: string,
 ): string[] => {
-  if (changes.length === 0) return [];
   const entries = entriesOf(changelog, released, current);
-  return [...breaking(changes, released, current, entries), ...untold(changes, entries)];
+  const { version } = current.info;
+  const least = leastVersion(changes, released, current, changelog);
+  return [
+    ...(majorOf(current) > majorOf(released) ? [] : breaking(changes, entries)).map(
+      (change) => `breaks callers, which only a new major version may: ${describe(change)}`,
+    ),
+    ...(changes.length > 0 ? untold(changes, entries) : []),
+    ...(isLower(version, least)
+      ? [
+          `differs from the document of ${released.info.version} and has version ${version}: it must be ${least} or higher. Write it with: npm run -s release -- --next`,
+        ]
+      : []),
+  ];
 };

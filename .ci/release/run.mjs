@@ -1,6 +1,7 @@
 // npm run -s release -- --out FOLDER [--only PART,…]: makes the release of the commit, in a new folder, and prints what is in it.
+// --next and --bump are those of bump.mjs.
 // The same commit gives the same bytes, wherever and whenever it is made, with the same tools.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   cpSync,
@@ -40,19 +41,30 @@ const fail = (message) => {
 };
 const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trimEnd();
 
-const { out, only } = parseArgs({
-  options: { out: { type: 'string' }, only: { type: 'string', default: all } },
+const { out, only, next, bump } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    only: { type: 'string', default: all },
+    next: { type: 'boolean' },
+    bump: { type: 'boolean' },
+  },
 }).values;
+const changes = git('status', '--porcelain');
+if (changes !== '') {
+  fail(`A release is made of a commit, and these files differ from it. Commit or stash them:\n${changes}`);
+}
+if (next || bump) {
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, 'bump.mjs'), ...(bump ? ['--bump'] : [])], {
+    stdio: 'inherit',
+  });
+  process.exit(status ?? 1);
+}
 if (!out) fail(`Say where: npm run -s release -- --out FOLDER [--only ${all}]`);
 const target = resolve(out);
 const wanted = only.split(',');
 const unknown = wanted.filter((name) => !(name in parts));
 if (unknown.length > 0) fail(`A release has no ${unknown.join(', ')}: it has ${all}.`);
 if (existsSync(target)) fail(`${target} is there already. Name a new folder.`);
-const changes = git('status', '--porcelain');
-if (changes !== '') {
-  fail(`A release is made of a commit, and these files differ from it. Commit or stash them:\n${changes}`);
-}
 for (const language of languages.filter(({ name }) => wanted.includes(name))) {
   const lacking = lackingCommands(language).join(', ');
   if (lacking === '') continue;

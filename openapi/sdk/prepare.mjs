@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { documentOf, oldestVersion } from '../released.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** Whose SDKs are made, and where: the upgrade test has others. */
@@ -194,9 +195,9 @@ const bareOf = (schemas, input) => {
   return required.length === 1 && !isObject(schemas, properties[required[0]]) ? required[0] : undefined;
 };
 
-const released = JSON.parse(readFileSync(here('../released/openapi.json'), 'utf8')).components.schemas;
+const released = JSON.parse(readFileSync(documentOf(oldestVersion), 'utf8')).components.schemas;
 
-/** The members that an output has, also of a service of the last release. */
+/** The members that an output has, also of a service of the oldest release that is supported. */
 const membersOf = (schemas, output) =>
   schemas[output].required.filter((member) => released[output]?.required.includes(member) ?? true);
 

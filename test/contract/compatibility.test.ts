@@ -32,7 +32,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-const RELEASED = 'openapi/released/openapi.json';
+const RELEASED = 'openapi/released/1.0.0/openapi.json';
 const folder = mkdtempSync(join(tmpdir(), 'content-gateway-compatibility-'));
 describe('compatibility check', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,6 +46,7 @@ describe('compatibility check', () => {
   /** What the check says to a changed document and the changelog that comes with it. */
   const check = (change: (document: Document) => void, entries = ''): { status: number | null; stderr: string } => {
     const document = JSON.parse(readFileSync(RELEASED, 'utf8')) as Document;
+    document.info.version = '1.1.0';
     change(document);
     const [current, changelog] = [join(folder, 'openapi.json'), join(folder, 'CHANGELOG.md')];
     writeFileSync(current, JSON.stringify(document));
@@ -94,8 +95,37 @@ describe('compatibility check', () => {
     info.version = '2.0.0';
   };
 
+  const releasedAs = (version: string) => (document: Document) => {
+    document.info.version = version;
+  };
+
   test('the released document passes as it is', () => {
-    expect(check(() => undefined)).toEqual(passed);
+    expect(check(releasedAs('1.0.0'))).toEqual(passed);
+  });
+
+  describe('the version', () => {
+    const told = '## Unreleased\n\n- Games have a `language`; `viewCount` is gone.';
+    const describeAnew = ({ paths }: Document): void => {
+      Object.assign(paths['/api/trpc/game.list']!.post, { description: 'Other words.' });
+    };
+
+    test.each([
+      ['1.0.0', 'other words', describeAnew, '1.0.1'],
+      ['1.0.0', 'a member more', addMember, '1.1.0'],
+      ['1.0.9', 'a member more', addMember, '1.1.0'],
+      ['1.9.0', 'a member less', removeMember, '2.0.0'],
+    ])('%s is refused for %s', (version, _, change, least) => {
+      const both = (document: Document): void => {
+        change(document);
+        releasedAs(version)(document);
+      };
+      expect(check(both, told)).toEqual(refused(`has version ${version}: it must be ${least} or higher`));
+      const enough = (document: Document): void => {
+        change(document);
+        releasedAs(least)(document);
+      };
+      expect(check(enough, told)).toEqual(passed);
+    });
   });
 
   describe('what breaks callers', () => {

@@ -1,25 +1,28 @@
-// The service of the last release, and its documents: what is installed in the world.
+// The service of the oldest release that is supported, and its documents: what is installed in the world.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { oldestVersion } from '../../../openapi/released.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const DOCUMENT = 'openapi/released/openapi.json';
+/** The document of 1.0.0 was put elsewhere. */
+const DOCUMENT =
+  oldestVersion === '1.0.0' ? 'openapi/released/openapi.json' : `openapi/released/${oldestVersion}/openapi.json`;
 const SERVICE = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'contract', 'src', 'migrations', 'openapi'];
 
 const git = (...args) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer: 2 ** 28 }).trim();
 
-/** The commit of the last release: the last one that put its document there. */
+/** The commit of the release: the last one that put its document there. */
 const releasedCommit = () => {
   if (git('rev-parse', '--is-shallow-repository') === 'true') {
-    throw new Error('The last release is not in this shallow clone: git fetch --unshallow');
+    throw new Error('The release is not in this shallow clone: git fetch --unshallow');
   }
-  return git('log', '-1', '--format=%h', '--', DOCUMENT);
+  return git('log', '-1', '--no-renames', '--diff-filter=AM', '--format=%h', '--', DOCUMENT);
 };
 
 /**
- * Takes the last release out of the history and compiles it, once; it runs with the packages of today.
+ * Takes the release out of the history and compiles it, once; it runs with the packages of today.
  *
  * @returns `program`, its command line, and `documents`, the folder of its documents
  */

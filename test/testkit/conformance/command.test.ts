@@ -264,7 +264,8 @@ describe('verify command', () => {
   });
 
   describe('the document of a client', () => {
-    const released = async (): Promise<Json> => JSON.parse(await readFile('openapi/released/openapi.json', 'utf8'));
+    const released = async (): Promise<Json> =>
+      JSON.parse(await readFile('openapi/released/1.0.0/openapi.json', 'utf8'));
     const withDocument = async (document: object): Promise<{ code: number | null; report: Json }> => {
       const file = join(folder, 'client.json');
       await writeFile(file, JSON.stringify(document));

@@ -1,0 +1,24 @@
+// node released.mjs oldest|last: prints the path of the document of a release. Those of all that are supported are in released/.
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('released/', import.meta.url));
+const numbersOf = (version) => version.split('.').map(Number);
+
+/** A negative number if a version is lower than another. */
+export const compareVersions = (a, b) => {
+  const others = numbersOf(b);
+  return numbersOf(a).reduce((order, number, at) => order || number - others[at], 0);
+};
+
+const versions = readdirSync(folder)
+  .filter((name) => /^\d+\.\d+\.\d+$/.test(name))
+  .toSorted(compareVersions);
+
+export const oldestVersion = versions[0];
+export const lastVersion = versions.at(-1);
+export const documentOf = (version) => `${folder}${version}/openapi.json`;
+
+if (process.argv[1] === import.meta.filename) {
+  console.log(documentOf(process.argv[2] === 'oldest' ? oldestVersion : lastVersion));
+}
