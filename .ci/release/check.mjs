@@ -16,6 +16,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -143,6 +144,14 @@ const temporary = mkdtempSync(join(tmpdir(), 'content-gateway-release-check-'));
 try {
   if (run('git', ['status', '--porcelain'], repository) !== '') console.log('What is in no commit is not looked at.');
   const out = releaseOf('one');
+  writeFileSync(join(temporary, 'one/README.md'), '');
+  try {
+    run('npm', ['run', '-s', 'release', '--', '--out', 'refused'], join(temporary, 'one'));
+    fail('a release was made of what is in no commit');
+  } catch (error) {
+    if (!/Commit or stash them:\n M README\.md\nNothing was written\./.test(error.stderr)) throw error;
+    if (existsSync(join(temporary, 'one/refused'))) fail('what was refused was written');
+  }
   const different = differences(out, releaseOf('another-name'));
   if (different.length > 0) fail(`two releases of one commit differ in ${different.join(', ')}`);
   console.log(`Two releases of one commit are the same, ${filesIn(out).length} files.`);

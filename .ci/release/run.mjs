@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { lackingCommands, languagesNamed } from '../../openapi/sdk/languages.mjs';
+import { documentOf } from '../../openapi/released.mjs';
 import { description } from '../production.mjs';
 import { writeDocuments } from './documents.mjs';
 import { packService } from './npm.mjs';
@@ -65,6 +66,12 @@ const wanted = only.split(',');
 const unknown = wanted.filter((name) => !(name in parts));
 if (unknown.length > 0) fail(`A release has no ${unknown.join(', ')}: it has ${all}.`);
 if (existsSync(target)) fail(`${target} is there already. Name a new folder.`);
+const kept = documentOf(description.version);
+if (existsSync(kept) && !readFileSync(kept).equals(readFileSync(join(root, 'openapi/openapi.json')))) {
+  fail(
+    `The document of ${description.version} is released, and differs. Write another version: npm run -s release -- --next`,
+  );
+}
 for (const language of languages.filter(({ name }) => wanted.includes(name))) {
   const lacking = lackingCommands(language).join(', ');
   if (lacking === '') continue;
