@@ -1,5 +1,5 @@
 // npm run -s release -- --out FOLDER [--only PART,…]: makes the release of the commit, in a new folder, and prints what is in it.
-// --next and --bump are those of bump.mjs.
+// --next and --bump are bump.mjs's.
 // The same commit gives the same bytes, wherever and whenever it is made, with the same tools.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
