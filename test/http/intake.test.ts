@@ -94,6 +94,7 @@ describe('pipelined requests', () => {
     let heard = '';
     socket.on('data', (bytes: Buffer) => (heard += bytes.toString()));
     socket.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500));
+    while (running < 33) await new Promise((resolve) => setTimeout(resolve, 5));
     while (heads(heard).length < 500) {
       await new Promise((resolve) => setTimeout(resolve, 5));
       for (const end of begun.splice(0)) end();
