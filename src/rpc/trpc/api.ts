@@ -36,8 +36,8 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 const c = initContract();
 
 /**
- * A route of a procedure as it is mounted: its body is read in its turn, and its handler sends the reply, in one write. By
- * Express' own means, as ts-rest would send it, that takes a tenth of the time of a short call.
+ * A route of a procedure as it is mounted: its body is read in its turn, and its handler sends the reply, in one write; ts-rest
+ * ends it once more, which does nothing. By Express' own means, as ts-rest would send it, it takes a tenth of a short call.
  */
 const mounted = ({ route: { method, path, summary } }: Procedure) =>
   ({

@@ -243,9 +243,11 @@ export const failLater = (request: Request, response: Response, fault: InjectedF
     return response;
   };
   response.end = (given?: unknown) => {
-    Object.assign(response, { writeHead, end });
+    // ts-rest ends once more what its handler has ended.
+    response.end = () => response;
     const body = Buffer.from((given ?? '') as string | Buffer);
     const happen = async (): Promise<void> => {
+      Object.assign(response, { writeHead, end });
       if (fault.place === 'body') await breakBody(request, response, body, fault);
       else if (fault.kind === 'delay') {
         await delay(response, fault.ms ?? 0);
@@ -253,7 +255,7 @@ export const failLater = (request: Request, response: Response, fault: InjectedF
       } else if (fault.kind === 'reset') reset(request);
       else fail(response, fault, docs);
     };
-    void happen();
+    setImmediate(() => void happen());
     return response;
   };
 };
