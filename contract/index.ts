@@ -20,6 +20,16 @@ export const streams: readonly Stream[] = operations.filter(isStream);
 /** The operations that answer once: procedures. */
 export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 
+export {
+  type DeprecatedPart,
+  type Deprecation,
+  deprecationText,
+  earliestSunset,
+  hasPart,
+  type Marks,
+  operationMarks,
+  tellDeprecations,
+} from './deprecation.ts';
 export * from './errors.ts';
 export { eventCursorHint, eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';

@@ -1,6 +1,13 @@
 import { type ContractOtherResponse, initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import {
+  assertDeprecation,
+  type DeprecatedPart,
+  deprecatedParts,
+  type Deprecation,
+  deprecationText,
+} from './deprecation.ts';
+import {
   commonReasons,
   ErrorResponse,
   errorOf,
@@ -47,6 +54,8 @@ export interface Spec<
   searchMember?: string;
   /** The member of the input that is a list of records to store together, where there is one. */
   recordsMember?: string;
+  /** Set where the whole operation will go. Its members have `deprecated()` and `deprecatedValues()`. */
+  deprecated?: Deprecation;
   example: { input: z.input<I>; output: z.output<O> };
 }
 
@@ -72,6 +81,10 @@ export interface ProcedureMetadata {
   answersList: boolean;
   /** Whether the input may be left out altogether. */
   inputOptional: boolean;
+  /** Set where the whole operation will go. */
+  deprecated: Deprecation | undefined;
+  /** The members and values that will go. */
+  deprecatedParts: { input: readonly DeprecatedPart[]; output: readonly DeprecatedPart[] };
   example: { input: unknown; output: unknown };
 }
 
@@ -227,6 +240,10 @@ const bodyLimitOf = ({ effect, recordsMember }: Pick<AnySpec, 'effect' | 'record
   return recordsMember === undefined ? WRITE_BODY_LIMIT : BATCH_BODY_LIMIT;
 };
 
+/** The description, with a sentence on the deprecation if there is one. */
+const descriptionOf = ({ description, deprecated }: AnySpec): string =>
+  deprecated === undefined ? description : `${description} ${deprecationText(assertDeprecation(deprecated))}`;
+
 const routeOf = (id: string, name: string, spec: AnySpec) => {
   const { streams = false, output } = spec;
   const reasons: Reason[] = [
@@ -240,7 +257,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
     method: 'POST' as const,
     path: `/api/trpc/${id}`,
     summary: spec.summary,
-    description: spec.description,
+    description: descriptionOf(spec),
     body: request(name, named(spec.input, `${name}Input`, `The parameters of \`${id}\`.`)),
     responses: {
       200: streams ? streamed : reply(name, named(output, `${name}Output`, `What \`${id}\` answers.`)),
@@ -258,6 +275,11 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       recordsMember: spec.recordsMember,
       answersList: output instanceof z.ZodObject && 'items' in output.shape,
       inputOptional: spec.input instanceof z.ZodOptional,
+      deprecated: spec.deprecated,
+      deprecatedParts: {
+        input: deprecatedParts(spec.input, 'input'),
+        output: deprecatedParts(spec.output, 'output'),
+      },
       example: spec.example,
       ...(streams && { message: message(name, output) }),
     } satisfies ProcedureMetadata,

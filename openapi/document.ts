@@ -17,6 +17,9 @@ import { callbacksOf, webhooksOf, webhookTag } from './webhooks.ts';
 
 export type { Target };
 
+/** The routers that a document is made of. */
+type Routers = Record<string, Record<string, Route | StreamRoute>>;
+
 /** A header is required if every reply that names it has it. */
 const headers = {
   'X-Request-Id': {
@@ -52,6 +55,24 @@ const headers = {
   [idempotencyReplayed.name]: {
     description: idempotencyReplayed.description,
     schema: { type: 'string', enum: ['true'] },
+  },
+} as const;
+
+/** Of these, a document has those that its operations may answer. */
+const deprecationHeaders = {
+  Deprecation: {
+    description:
+      'The call uses what is deprecated, since this time: a date of RFC 9651, `@` and seconds, for example `@1767225600`. The first one, if there are several.',
+    schema: { type: 'string' },
+  },
+  Sunset: {
+    description:
+      'From this time on, what the call uses may be gone (RFC 8594): an HTTP date. The first one, if there are several.',
+    schema: { type: 'string' },
+  },
+  Link: {
+    description: 'Where it is told what to use instead, with `rel="deprecation"`: a link for each operation.',
+    schema: { type: 'string' },
   },
 } as const;
 
@@ -118,9 +139,10 @@ const takeExamples = (paths: Record<string, { post: Operation }>): NamedExamples
  *
  * @param version the semantic version of the API, for `info.version`
  * @param target `3.1` for the document proper; `3.0` for readers that know no better, in the dialect of 3.0.3
+ * @param routers other routers than the contract's, for tests
  * @throws Error if a schema of the contract has no name, or two have the same
  */
-export const buildDocument = async (version: string, target: Target) => {
+export const buildDocument = async (version: string, target: Target, routers: Routers = contract) => {
   const components = new SchemaComponents(target);
   const head = {
     info: {
@@ -136,7 +158,7 @@ export const buildDocument = async (version: string, target: Target) => {
     servers: [{ url: '/', description: 'The service that hosts this document.' }],
     tags: [...Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })), webhookTag],
   };
-  const { paths } = await generateOpenApiAsync(contract, head, {
+  const { paths } = await generateOpenApiAsync(routers, head, {
     setOperationId: 'concatenated-path',
     // It asks for parameters of path, query and headers too, which no route has.
     schemaTransformer: async ({ schema, type }) =>
@@ -149,13 +171,22 @@ export const buildDocument = async (version: string, target: Target) => {
   const described = paths as Record<string, { post: Operation }>;
   const { post: create } = described[contract.webhook.create.path] ?? {};
   if (create) Object.assign(create, { callbacks: callbacksOf(components) });
+  const mayDeprecate = Object.values(described).some(
+    ({ post }) => 'Deprecation' in (post.responses[200]?.headers ?? {}),
+  );
   const examples = target === '3.0' ? { examples: takeExamples(described) } : {};
   return {
     openapi: target === '3.1' ? '3.1.1' : '3.0.3',
     ...head,
     paths: sorted(described),
     ...(target === '3.1' && { webhooks: sorted(webhooksOf(components)) }),
-    components: sorted({ ...examples, headers, parameters, schemas: components.schemas, securitySchemes }),
+    components: sorted({
+      ...examples,
+      headers: { ...headers, ...(mayDeprecate && deprecationHeaders) },
+      parameters,
+      schemas: components.schemas,
+      securitySchemes,
+    }),
   };
 };
 

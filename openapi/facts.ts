@@ -5,6 +5,8 @@ import {
   DAILY_GAME_TYPES,
   DAILY_KEPT_ANSWERS,
   DAILY_TAGS,
+  type DeprecatedPart,
+  type Deprecation,
   errors,
   IDEMPOTENCY_HOURS,
   inBytes,
@@ -20,6 +22,7 @@ import {
   MAX_PAGE_SIZE,
   MAX_TAILS,
   MAX_SUMMARY_IMAGES,
+  type Operation,
   operations,
   procedures,
   RATE_SECONDS,
@@ -82,6 +85,26 @@ const reasonTable = table(
   Object.entries(errors).map(([reason, { status, message }]) => [code(reason), String(status), message]),
 );
 
+const deprecationRow = (what: string, { since, sunset = '', use }: Deprecation): string[] => [what, since, sunset, use];
+
+/** `label` of `shelf.list`; of a value with the member: `newest` as `order` of `shelf.list`. */
+const partRow = ({ id }: Operation, { path, value, deprecation }: DeprecatedPart): string[] => {
+  const member = code(path.filter((step) => step !== '*').join('.'));
+  return deprecationRow(`${value === undefined ? member : `${code(value)} as ${member}`} of ${code(id)}`, deprecation);
+};
+
+/** A table of the deprecations of these operations, or a word where there are none. */
+export const deprecationTable = (all: readonly Operation[]): string => {
+  const rows = all.flatMap((operation) => {
+    const { id, deprecated, deprecatedParts } = operation;
+    return [
+      ...(deprecated === undefined ? [] : [deprecationRow(code(id), deprecated)]),
+      ...[...deprecatedParts.input, ...deprecatedParts.output].map((part) => partRow(operation, part)),
+    ];
+  });
+  return rows.length === 0 ? 'nothing.' : table(['What', 'Since', 'Ends on', 'Use instead'], rows);
+};
+
 const bodyTable = table(
   ['What you call', 'Largest body'],
   [
@@ -129,6 +152,7 @@ export const facts = {
   searchRate: number(rates.search),
   workRate: number(rates.work),
   bodies: bodyTable,
+  deprecations: deprecationTable(operations),
   rates: rateTable,
   reasons: reasonTable,
   scopes: scopeTable,

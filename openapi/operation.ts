@@ -9,6 +9,7 @@ import {
   inBytes,
   isStreamRoute,
   issuesOf,
+  operationMarks,
   type ProcedureMetadata,
   type Reason,
   type Route,
@@ -65,14 +66,21 @@ type RefOf = (schema: z.ZodType) => Reference;
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
-const headersOf = (status: number, { effect }: ProcedureMetadata) => ({
+/** The headers of calls that use what is deprecated. */
+const deprecationHeaders = { ...header('Deprecation'), ...header('Sunset'), ...header('Link') };
+
+const mayUseDeprecated = ({ deprecated, deprecatedParts }: ProcedureMetadata): boolean =>
+  deprecated !== undefined || deprecatedParts.input.length > 0;
+
+const headersOf = (status: number, metadata: ProcedureMetadata) => ({
   ...header('X-Request-Id'),
   ...header('RateLimit-Policy'),
   ...header('RateLimit'),
-  ...(status === 200 && effect === 'write' && header(idempotencyReplayed.name)),
+  ...(status === 200 && metadata.effect === 'write' && header(idempotencyReplayed.name)),
   ...(status === 401 && header('WWW-Authenticate')),
   ...((status === 409 || status === 429 || status === 503) && header('Retry-After')),
-  ...(effect === 'write' && [409, 422, 503].includes(status) && header('X-Should-Retry')),
+  ...(metadata.effect === 'write' && [409, 422, 503].includes(status) && header('X-Should-Retry')),
+  ...(mayUseDeprecated(metadata) && deprecationHeaders),
 });
 
 /** The headers that a write takes. */
@@ -167,6 +175,7 @@ export const operation = (
     tags,
     summary,
     description,
+    ...operationMarks(route.metadata.deprecated),
     ...securityOf(route.metadata, target),
     ...parametersOf(route.metadata),
     requestBody: {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tellDeprecations } from '../contract/index.ts';
 
 /** The OpenAPI version to write: 3.1 speaks JSON Schema 2020-12, 3.0 a dialect of its own. */
 export type Target = '3.1' | '3.0';
@@ -35,6 +36,7 @@ const adjust = (schema: JsonSchema, io: Io): void => {
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.type === 'integer') adjustInteger(schema);
   mergeNull(schema);
+  tellDeprecations(schema);
   // The format says it; zod's pattern is a calendar in 300 characters.
   if (schema.format === 'date-time') delete schema.pattern;
 };

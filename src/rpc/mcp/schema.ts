@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Marks, tellDeprecations } from '../../../contract/index.ts';
 
 /** The part of JSON Schema that inputs of tools use. */
 export interface ToolSchema {
@@ -12,7 +13,7 @@ type Definitions = Record<string, ToolSchema>;
  */
 const LONGEST_PATTERN = 60;
 /** Keywords that do not help to call a tool. */
-const SILENT = new Set(['$schema', '$defs', 'id', 'examples']);
+const SILENT = new Set(['$schema', '$defs', 'id', 'examples', 'x-deprecated', 'x-deprecated-values']);
 /** Keywords whose value is a map of schemas by names that callers see. */
 const MAPS = new Set(['properties', 'patternProperties']);
 /** Keywords that some clients refuse at the top of an input. */
@@ -47,7 +48,10 @@ const resolved = ({ $ref, ...rest }: ToolSchema, definitions: Definitions): Tool
 const small = (value: unknown, definitions: Definitions): unknown => {
   if (Array.isArray(value)) return value.map((one) => small(one, definitions));
   if (!isSchema(value)) return value;
-  const members = Object.entries(resolved(value, definitions))
+  const whole = resolved(value, definitions);
+  // After a description beside the reference took the place of the definition's.
+  tellDeprecations(whole as Marks);
+  const members = Object.entries(whole)
     .filter(([keyword, said]) => isWorth(keyword, said))
     .map(([keyword, said]) => {
       if (!MAPS.has(keyword)) return [keyword, small(said, definitions)];
@@ -59,12 +63,15 @@ const small = (value: unknown, definitions: Definitions): unknown => {
 
 /** The keywords that give the members of an output. */
 const SHAPE = new Set(['type', 'properties', 'items', 'anyOf']);
+/** The keywords of a deprecated member, whose description says what to use instead. */
+const DEPRECATED = new Set([...SHAPE, 'deprecated', 'description']);
 
 /** A schema with nothing but names and types, so that more members, as later versions may add them, do no harm. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (!isSchema(value)) return value;
-  const kept = Object.entries(value).filter(([keyword]) => SHAPE.has(keyword));
+  const tells = value['deprecated'] === true ? DEPRECATED : SHAPE;
+  const kept = Object.entries(value).filter(([keyword]) => tells.has(keyword));
   return Object.fromEntries(
     kept.map(([keyword, said]) => [
       keyword,
@@ -77,7 +84,9 @@ const shapeOf = (value: unknown): unknown => {
 
 /** The JSON Schema of a tool's output: names and types of its members. It has no references. */
 export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object' } => {
-  const { $defs = {}, ...whole } = z.toJSONSchema(output, { io: 'output' }) as ToolSchema & { $defs?: Definitions };
+  const { $defs = {}, ...whole } = z.toJSONSchema(output, { io: 'output' }) as ToolSchema & {
+    $defs?: Definitions;
+  };
   return { ...(shapeOf(small(whole, $defs)) as ToolSchema), type: 'object' };
 };
 
@@ -86,7 +95,9 @@ export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object'
  * references, and no choice at the top, which some clients do not understand.
  */
 export const inputSchemaOf = (input: z.ZodType): ToolSchema & { type: 'object' } => {
-  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & { $defs?: Definitions };
+  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & {
+    $defs?: Definitions;
+  };
   const members = Object.entries(small(whole, $defs) as ToolSchema).filter(
     ([keyword]) => !COMPOSERS.has(keyword) && keyword !== 'description',
   );

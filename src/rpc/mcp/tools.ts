@@ -44,7 +44,8 @@ type Reply = z.ZodObject<{ result: z.ZodObject<{ data: z.ZodObject<{ json: z.Zod
 const outputOf = ({ route }: Procedure): z.ZodType =>
   (route.responses[200] as Reply).shape.result.shape.data.shape.json;
 
-const toolOf = (procedure: Procedure): Tool => ({
+/** A procedure as a tool. */
+export const toolOf = (procedure: Procedure): Tool => ({
   name: nameOf(procedure),
   title: procedure.route.summary,
   description: procedure.route.description,

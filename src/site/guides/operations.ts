@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import {
   commonReasons,
+  type DeprecatedPart,
+  deprecationText,
   isStream,
   type Operation,
   operations,
@@ -127,6 +129,24 @@ const curlOf = ({ id }: Pick<Operation, 'id'>, address: string): string => {
 const shared: readonly Reason[] = [...commonReasons, ...protectedReasons, ...writingReasons];
 const own = (reasons: readonly Reason[]): Reason[] => reasons.filter((reason) => !shared.includes(reason));
 
+/** `filters[].label`, or `order` with a value. */
+const partText = ({ path, value }: DeprecatedPart): string => {
+  const place = path
+    .map((step) => (step === '*' ? '[]' : `.${step}`))
+    .join('')
+    .slice(1);
+  return value === undefined ? `\`${place}\`` : `\`${value}\` as \`${place}\``;
+};
+
+const partLine = (side: string, part: DeprecatedPart): string =>
+  `- ${side} ${partText(part)}: ${deprecationText(part.deprecation)}`;
+
+/** A line for each deprecated member and value; the description tells where the whole operation is. */
+export const deprecationLines = ({ deprecatedParts: parts }: Pick<Operation, 'deprecatedParts'>): string[] => [
+  ...parts.input.map((part) => partLine('Input', part)),
+  ...parts.output.map((part) => partLine('Output', part)),
+];
+
 const operationText = (operation: Operation, address: string): string => {
   const { id, access, effect, reasons, route } = operation;
   const input = unfolded(inputOf(operation));
@@ -140,6 +160,7 @@ const operationText = (operation: Operation, address: string): string => {
     `- Input: \`${brief(input)}\`${alternatives}`,
     `- Output: \`${brief(unfolded(outputOf(operation)))}\``,
     ...(errors.length === 0 ? [] : [`- Errors: ${errors.join(', ')}`]),
+    ...deprecationLines(operation),
     '',
     '```sh',
     curlOf(operation, address),
@@ -147,13 +168,12 @@ const operationText = (operation: Operation, address: string): string => {
   ].join('\n');
 };
 
-/** A line for each operation: its name, its summary and who may call it. */
-export const operationLines = (): string =>
-  operations
-    .map(
-      ({ id, access, route }) => `- \`${id}\`: ${route.summary} (${access === 'public' ? access : `scope ${access}`})`,
-    )
-    .join('\n');
+/** A line on an operation: its name, its summary, who may call it, and whether it is deprecated. */
+export const operationLine = ({ id, access, route, deprecated }: Operation): string =>
+  `- \`${id}\`: ${route.summary} (${access === 'public' ? access : `scope ${access}`}${deprecated ? `; deprecated, use ${deprecated.use}` : ''})`;
+
+/** A line for each operation. */
+export const operationLines = (): string => operations.map(operationLine).join('\n');
 
 /** One call at `address`, as Markdown, and the shape of its reply. */
 export const exampleText = (address: string): string => {

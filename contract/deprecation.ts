@@ -1,0 +1,148 @@
+import { z } from 'zod';
+
+/** The least time between the announcement of an end and the end, in days. */
+export const DEPRECATION_DAYS = 180;
+
+/** Says that something will go. Days are `YYYY-MM-DD`, in UTC. */
+export interface Deprecation {
+  /** The day from which it should not be used any more. */
+  since: string;
+  /** The day from which it may be gone: at least `DEPRECATION_DAYS` after `since`. Left out while none is set. */
+  sunset?: string;
+  /** The replacement, as it follows "Use": `` `title` ``, or `` the operation `game.list` ``. */
+  use: string;
+  /** The reason, in one sentence. */
+  why: string;
+}
+
+/** A deprecated member or enum value of an input or output. */
+export interface DeprecatedPart {
+  /** The members that lead to it; `*` for each element of an array or map. */
+  path: readonly string[];
+  /** The enum value; undefined where the whole member is deprecated. */
+  value?: string;
+  deprecation: Deprecation;
+}
+
+const MS_PER_DAY = 86_400_000;
+
+/** The beginning of a day. @throws Error for anything but a day, `YYYY-MM-DD` */
+const startOf = (day: string): number => {
+  const time = Date.parse(`${day}T00:00:00Z`);
+  // `Date.parse` takes the 31st of each month.
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) throw new Error(`${day} is not a day`);
+  return time;
+};
+
+/** The first day on which a deprecation of this `since` may end. */
+export const earliestSunset = (since: string): string =>
+  new Date(startOf(since) + DEPRECATION_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
+
+/** @throws Error for a deprecation that does not keep the rules */
+export const assertDeprecation = (deprecation: Deprecation): Deprecation => {
+  const { since, sunset, why } = deprecation;
+  const earliest = earliestSunset(since);
+  if (sunset !== undefined && startOf(sunset) < startOf(earliest)) {
+    throw new Error(`What is deprecated since ${since} may end from ${earliest} on, not on ${sunset}.`);
+  }
+  if (!/^[A-Z`].*\.$/.test(why)) throw new Error(`The reason must be a sentence: ${why}`);
+  return deprecation;
+};
+
+/** The sentence about a deprecation, beside what it is about. */
+export const deprecationText = ({ since, sunset, use, why }: Deprecation): string =>
+  `Deprecated since ${since}: ${why} Use ${use} instead.${sunset === undefined ? '' : ` It ends on ${sunset}.`}`;
+
+// Not `x-sunset`: oasdiff holds that against the clock of the machine that it runs on, and knows nothing of `since`.
+const marksOf = (deprecation: Deprecation) => ({
+  deprecated: true as const,
+  'x-deprecated': assertDeprecation(deprecation),
+});
+
+/** Marks a member of an input or output as deprecated: `title: deprecated(Title.optional(), { since: …, … })`. */
+export const deprecated = <T extends z.ZodType>(schema: T, deprecation: Deprecation): T =>
+  schema.meta(marksOf(deprecation));
+
+/** Marks values of an enum as deprecated. A name of the schema is given afterwards: `.meta({ id: … })`. */
+export const deprecatedValues = <T extends z.ZodType<string>>(
+  schema: T,
+  values: { [V in z.output<T>]?: Deprecation },
+): T => {
+  for (const deprecation of Object.values<Deprecation | undefined>(values)) {
+    if (deprecation) assertDeprecation(deprecation);
+  }
+  return schema.meta({ 'x-deprecated-values': values });
+};
+
+/** The deprecations that a schema of the contract, or a JSON Schema made of it, holds itself. */
+export interface Marks {
+  'x-deprecated'?: Deprecation;
+  'x-deprecated-values'?: Record<string, Deprecation>;
+}
+
+/** The members of an operation of the document that its deprecation adds: none without one. */
+export const operationMarks = (deprecation: Deprecation | undefined) =>
+  deprecation === undefined ? {} : marksOf(deprecation);
+
+/** A schema with what may be inside of it, by the names that zod gives these. */
+interface Definition {
+  shape?: Record<string, Inner>;
+  element?: Inner;
+  valueType?: Inner;
+  options?: readonly Inner[];
+  innerType?: Inner;
+  left?: Inner;
+  right?: Inner;
+  in?: Inner;
+  out?: Inner;
+}
+type Inner = z.ZodType;
+
+/** The deprecated members and values of an input or output. */
+export const deprecatedParts = (
+  schema: Inner,
+  io: 'input' | 'output',
+  path: readonly string[] = [],
+): DeprecatedPart[] => {
+  const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = (z.globalRegistry.get(schema) ?? {}) as Marks;
+  const { shape = {}, element, valueType, options = [], ...others } = schema.def as Definition;
+  const { innerType, left, right, in: sent, out: answered } = others;
+  const within = (inner: Inner | undefined, ...steps: string[]): DeprecatedPart[] =>
+    inner === undefined ? [] : deprecatedParts(inner, io, [...path, ...steps]);
+  return [
+    ...(own === undefined ? [] : [{ path, deprecation: own }]),
+    ...Object.entries(values).map(([value, deprecation]) => ({ path, value, deprecation })),
+    ...Object.entries(shape).flatMap(([name, member]) => within(member, name)),
+    ...within(element, '*'),
+    ...within(valueType, '*'),
+    ...[...options, innerType, left, right, io === 'input' ? sent : answered].flatMap((inner) => within(inner)),
+  ];
+};
+
+/** Whether a value, as it was sent, has a deprecated part. */
+export const hasPart = (sent: unknown, { path, value }: Pick<DeprecatedPart, 'path' | 'value'>): boolean => {
+  const [step, ...rest] = path;
+  if (step === undefined) return value === undefined || sent === value;
+  if (typeof sent !== 'object' || sent === null) return false;
+  if (step === '*') return Object.values(sent).some((one) => hasPart(one, { path: rest, value }));
+  return Object.hasOwn(sent, step) && hasPart((sent as Record<string, unknown>)[step], { path: rest, value });
+};
+
+const join = (description: string | undefined, sentence: string): string => {
+  if (description === undefined) return sentence.slice(0, -1);
+  // Descriptions of members have no period at their end, those of whole records have one.
+  return description.endsWith('.') ? `${description} ${sentence}` : `${description}. ${sentence.slice(0, -1)}`;
+};
+
+/** Adds the sentences about deprecations to the description of a JSON Schema that zod has made. It is idempotent. */
+export const tellDeprecations = (schema: Marks & { description?: string | undefined }): void => {
+  const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = schema;
+  const sentences = [
+    ...(own === undefined ? [] : [deprecationText(own)]),
+    ...Object.entries(values).map(([value, one]) => `\`${value}\` is d${deprecationText(one).slice(1)}`),
+  ];
+  for (const sentence of sentences) {
+    if (schema.description?.includes(sentence.slice(0, -1))) continue;
+    schema.description = join(schema.description, sentence);
+  }
+};
