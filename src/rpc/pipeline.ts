@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
+import {
+  ANSWERED_BYTES_PER_MS,
+  hasPart,
+  MAX_VALUES,
+  type ProcedureMetadata,
+  SENT_BYTES_PER_MS,
+} from '../../contract/index.ts';
 import type { KeyUses } from '../auth/uses.ts';
 import type { Caller, KeyVerifier } from '../auth/verifier.ts';
 import type { Deadline } from '../base/deadline.ts';
@@ -125,6 +131,7 @@ export class RpcPipeline {
    * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, MAINTENANCE, TIMEOUT
    */
   async authorize(procedure: Procedure, context: RequestContext): Promise<AuthorizedCall> {
+    this.tellDeprecation(procedure, context);
     const caller = await this.authenticate(context);
     assertAccess(procedure.access, caller, context);
     if (caller) this.#uses.note(caller.key.id, procedure.id);
@@ -136,6 +143,22 @@ export class RpcPipeline {
       if (checking) await context.deadline.race(checking);
     }
     return { procedure, caller, context, limitKey };
+  }
+
+  /** Tells the caller that the operation is deprecated, if it is. */
+  tellDeprecation(operation: ProcedureMetadata, { onDeprecated }: RequestContext): void {
+    if (operation.deprecated) onDeprecated(operation, [operation.deprecated]);
+  }
+
+  /** Tells the caller which parts of the input they sent are deprecated. `read` gives the input; it is called only where there may be one. */
+  tellDeprecatedInput(operation: ProcedureMetadata, { onDeprecated }: RequestContext, read: () => unknown): void {
+    const parts = operation.deprecatedParts.input;
+    if (parts.length === 0) return;
+    const input = read();
+    onDeprecated(
+      operation,
+      parts.filter((part) => hasPart(input, part)).map(({ deprecation }) => deprecation),
+    );
   }
 
   /** Charges one read for what a transport does besides calls of procedures. @throws AppError RATE_LIMITED */
@@ -156,6 +179,7 @@ export class RpcPipeline {
    */
   async invoke(authorized: AuthorizedCall, payload: Payload, position = 0): Promise<Buffer> {
     const { procedure, limitKey, context } = authorized;
+    this.tellDeprecatedInput(procedure, context, () => inputOf(payload.parse()));
     const classified = classify(procedure, this.#inputThatClassifies(procedure, payload));
     const charging = limitKey && this.#limiter?.chargeInput(limitKey, classified);
     if (charging) await charging;

@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
-import { idempotencyReplayed } from '../../contract/index.ts';
+import { type Deprecation, idempotencyReplayed, type ProcedureMetadata } from '../../contract/index.ts';
 import { keyElsewhere } from '../auth/credential-hints.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { Deadline, type Meter } from '../base/deadline.ts';
 import { CallerLeft } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
 import { chunksOf } from '../http/message/request-intake.ts';
 import { waitedMsOf } from '../http/server/load-shedder.ts';
 import type { ConcurrencyLimiter } from '../limits/overload/concurrency-limiter.ts';
@@ -46,6 +47,8 @@ export interface RequestContext {
   onRateLimit: OnRateLimit;
   /** Called when a call is answered with the stored answer of an earlier one. */
   onReplay: () => void;
+  /** Called with what a call of an operation uses that is deprecated. */
+  onDeprecated: (operation: Pick<ProcedureMetadata, 'id'>, used: readonly Deprecation[]) => void;
 }
 
 /** The deadline of a request ends after `ms`, or when its caller leaves. It restarts when the body has arrived. */
@@ -58,8 +61,35 @@ const deadlineOf = (response: Response, ms: number, meter: Meter): Deadline => {
   return deadline;
 };
 
-/** The context of an HTTP request. `timeoutMs` limits the work on it. */
-export const requestContextOf = (request: Request, response: Response, timeoutMs: number): RequestContext => {
+const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
+
+/**
+ * Tells by headers what the calls of a request use that is deprecated: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), of
+ * several the first, and a link to each operation in the reference.
+ */
+const deprecationHeaders = (response: Response, publicUrl = ''): RequestContext['onDeprecated'] => {
+  let all: { id: string; deprecation: Deprecation }[] | undefined;
+  return ({ id }, used) => {
+    if (used.length === 0) return;
+    all = [...(all ?? []), ...used.map((deprecation) => ({ id, deprecation }))];
+    const [since = ''] = all.map(({ deprecation }) => deprecation.since).toSorted();
+    const [sunset] = all.flatMap(({ deprecation }) => deprecation.sunset ?? []).toSorted();
+    const links = all.map(({ id: name }) => `<${publicUrl}/docs/#/${name.split('.')[0]}/${name}>`);
+    response.setHeader('Deprecation', `@${timeOf(since) / 1000}`);
+    if (sunset !== undefined) response.setHeader('Sunset', new Date(timeOf(sunset)).toUTCString());
+    response.setHeader(
+      'Link',
+      Array.from(new Set(links), (link) => `${link}; rel="deprecation"; type="text/html"`).join(', '),
+    );
+  };
+};
+
+/** The context of an HTTP request. */
+export const requestContextOf = (
+  request: Request,
+  response: Response,
+  { requestTimeoutMs, publicUrl }: Pick<Config, 'requestTimeoutMs' | 'publicUrl'>,
+): RequestContext => {
   const { authorization, 'idempotency-key': idempotencyKey } = request.headers;
   const meter = new CostMeter();
   return {
@@ -68,7 +98,7 @@ export const requestContextOf = (request: Request, response: Response, timeoutMs
     // A second one would have been refused.
     idempotencyKey: idempotencyKey as string | undefined,
     address: response.locals.address,
-    deadline: deadlineOf(response, timeoutMs, meter),
+    deadline: deadlineOf(response, requestTimeoutMs, meter),
     meter,
     waitedMs: waitedMsOf(request),
     chunks: () => chunksOf(request),
@@ -79,5 +109,6 @@ export const requestContextOf = (request: Request, response: Response, timeoutMs
     onReplay: () => {
       response.setHeader(idempotencyReplayed.name, 'true');
     },
+    onDeprecated: deprecationHeaders(response, publicUrl),
   };
 };

@@ -161,7 +161,7 @@ describe('a reply', () => {
     expect(reply.headers).toMatchObject({
       'access-control-allow-origin': '*',
       'access-control-expose-headers':
-        'Accept-Encoding,ETag,Idempotency-Replayed,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id,X-Should-Retry',
+        'Accept-Encoding,Deprecation,ETag,Idempotency-Replayed,Link,RateLimit,RateLimit-Policy,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,X-Should-Retry',
       'content-security-policy': "default-src 'none';frame-ancestors 'none'",
       'cross-origin-resource-policy': 'cross-origin',
       'referrer-policy': 'no-referrer',

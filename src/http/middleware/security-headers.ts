@@ -8,11 +8,14 @@ const PREFLIGHT_MAX_AGE_S = 86_400;
 /** Response headers that scripts of other origins may read. */
 const EXPOSED = [
   'Accept-Encoding',
+  'Deprecation',
   'ETag',
   idempotencyReplayed.name,
+  'Link',
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'Sunset',
   'WWW-Authenticate',
   'X-Request-Id',
   'X-Should-Retry',

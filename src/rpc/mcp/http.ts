@@ -101,7 +101,7 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
       return;
     }
     assertJson(request, response);
-    const requestContext = requestContextOf(request, response, config.requestTimeoutMs);
+    const requestContext = requestContextOf(request, response, config);
     const caller = await calls.authenticate(requestContext);
     const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
     requestContext.deadline.restart();

@@ -105,6 +105,7 @@ class LocalSession implements McpSession {
       onAuthenticated: () => undefined,
       onRateLimit: () => undefined,
       onReplay: () => undefined,
+      onDeprecated: () => undefined,
     };
   }
 }

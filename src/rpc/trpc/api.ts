@@ -56,9 +56,8 @@ export const trpcTransport = (
   tailOptions: TailOptions,
 ): RequestHandler => {
   const { log, protection, config } = rpc;
-  const { requestTimeoutMs } = config;
   const { overload, limits } = protection;
-  const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
+  const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), config });
 
   /** Runs a call. It delays the 503 for clients that ignored `Retry-After`. */
   const perform = async (authorized: AuthorizedCall, text: string, request: Request): Promise<Buffer> => {
@@ -89,7 +88,7 @@ export const trpcTransport = (
       assertMethodOf(request, response, procedure);
       if (request.method === 'POST') assertJson(request, response);
       else assertNoContent(request, response);
-      const context = requestContextOf(request, response, requestTimeoutMs);
+      const context = requestContextOf(request, response, config);
       const authorized = await calls.authorize(procedure, context);
       const text = await readText(authorized, request);
       observation.sent(Buffer.byteLength(text));

@@ -123,10 +123,7 @@ interface ObservedCall extends AuthorizedCall {
   observation: CallObservation;
 }
 
-interface BatchOptions extends Pick<RpcContext['protection'], 'overload'>, FailureContext {
-  /** The time limit of the work on a batch. */
-  timeoutMs: number;
-}
+type BatchOptions = Pick<RpcContext['protection'], 'overload'> & Pick<RpcContext, 'config'> & FailureContext;
 
 /**
  * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked, and succeeds
@@ -136,7 +133,7 @@ export const answerBatch =
   (
     calls: RpcPipeline,
     bodies: BodyReader,
-    { overload, timeoutMs, ...failureContext }: BatchOptions,
+    { overload, config, ...failureContext }: BatchOptions,
     held = new ReplyBudget(),
   ) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
@@ -152,7 +149,7 @@ export const answerBatch =
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
-    const context = { ...requestContextOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
+    const context = { ...requestContextOf(request, response, config), admittedBy: new Set<ConcurrencyLimiter>() };
     const admit = async (id: string): Promise<AuthorizedCall> => {
       const procedure = calls.find(id);
       assertMethodOf(request, response, procedure);

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { contract, streams, type Stream, TailSubscription } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { invalidInput } from '../../base/suggestions/input.ts';
-import { textPayload } from '../payload.ts';
+import { inputOf, textPayload } from '../payload.ts';
 import { queryText } from './get.ts';
 
 export type TailInput = z.output<typeof TailSubscription>;
@@ -16,15 +16,20 @@ const Subscription = contract.event.tail.body.extend({ json: TailSubscription })
 const OF_TRPC = 'connectionParams';
 const NUMBER = /^-?\d{1,9}$/;
 
+/** Called with the input as it was sent, before it is checked. */
+type OnSent = (sent: unknown) => void;
+
 /** @throws AppError VALIDATION_FAILED */
-const parsed = <T>(schema: z.ZodType<{ json: T }>, envelope: unknown): T => {
+const parsed = <T>(schema: z.ZodType<{ json: T }>, envelope: unknown, onSent: OnSent): T => {
+  onSent(inputOf(envelope));
   const { data, error } = schema.safeParse(envelope);
   if (error) throw invalidInput(operation, envelope, error.issues);
   return data.json;
 };
 
 /** The input in a body. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
-export const postedInput = (text: string): TailInput => parsed(contract.event.tail.body, textPayload(text).parse());
+export const postedInput = (text: string, onSent: OnSent): TailInput =>
+  parsed(contract.event.tail.body, textPayload(text).parse(), onSent);
 
 /** The kind of the values of a member, by its schema. */
 const kindOf = ({ def }: z.ZodType): string => ('innerType' in def ? kindOf(def.innerType as z.ZodType) : def.type);
@@ -41,12 +46,12 @@ const isEmpty = (envelope: unknown): boolean =>
   typeof envelope === 'object' && envelope !== null && Object.keys(envelope).every((name) => name === 'meta');
 
 /** The input in a URL, in either form. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
-export const queriedInput = (request: Request): TailInput => {
+export const queriedInput = (request: Request, onSent: OnSent): TailInput => {
   const { input, [OF_TRPC]: _, ...plain } = request.query;
   const names = Object.keys(plain);
   if (input === undefined) {
     const members = names.map((name) => [name, memberOf(name, plain[name])] as const);
-    return parsed(Subscription, { json: Object.fromEntries(members) });
+    return parsed(Subscription, { json: Object.fromEntries(members) }, onSent);
   }
   if (names.length > 0) {
     const message = `stands beside \`input\`: put all parameters into \`input\`, or all of them into the URL`;
@@ -55,5 +60,5 @@ export const queriedInput = (request: Request): TailInput => {
   }
   const envelope = textPayload(queryText(request)).parse();
   // tRPC's clients send no member for no input.
-  return parsed(Subscription, isEmpty(envelope) ? { json: {} } : envelope);
+  return parsed(Subscription, isEmpty(envelope) ? { json: {} } : envelope, onSent);
 };

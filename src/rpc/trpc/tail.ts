@@ -188,18 +188,20 @@ export const tailTransport = (
   stopping.addEventListener('abort', () => open.endAll());
 
   const readInput = async (request: Request, context: RequestContext): Promise<TailInput> => {
-    if (request.method === 'GET') return queriedInput(request);
+    const tell = (sent: unknown): void => calls.tellDeprecatedInput(operation, context, () => sent);
+    if (request.method === 'GET') return queriedInput(request, tell);
     const text = await bodies.read(request, operation.bodyLimit);
     calls.chargeBody(context, text.length);
     context.deadline.restart();
-    return postedInput(text);
+    return postedInput(text, tell);
   };
 
   const begin = async (request: Request, response: Response, stream: Stream): Promise<void> => {
     assertMethod(request, response, ['GET', 'POST']);
     if (request.method === 'GET') assertNoContent(request, response);
     else assertJson(request, response);
-    const context = requestContextOf(request, response, config.requestTimeoutMs);
+    const context = requestContextOf(request, response, config);
+    calls.tellDeprecation(operation, context);
     const caller = await calls.authenticate(context);
     await calls.charge(caller, context);
     const input = await readInput(request, context);
