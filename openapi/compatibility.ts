@@ -13,7 +13,7 @@ export interface Change {
 }
 
 /** A document, as far as its version goes. */
-interface Versioned {
+export interface Versioned {
   info: { version: string };
 }
 
@@ -51,7 +51,7 @@ const sectionOf = (changelog: string, title: string): string => {
 };
 
 /** Whether a text has a name as a word, or at the end of a longer one, as in `GameSummary.title`. Headers have no case. */
-const isNamed = (subject: string, text: string): boolean =>
+export const isNamed = (subject: string, text: string): boolean =>
   text
     .split(/[^\w.-]+|\.(?=\s|$)/)
     .some((word) => word.toLowerCase() === subject.toLowerCase() || word.endsWith(`.${subject}`));
@@ -84,7 +84,7 @@ const untold = (changes: readonly Change[], entries: string): string[] => {
 };
 
 /** The text of the changelog on unreleased changes. */
-const entriesOf = (changelog: string, released: Versioned, { info: { version } }: Versioned): string => {
+export const entriesOf = (changelog: string, released: Versioned, { info: { version } }: Versioned): string => {
   const titles = version === released.info.version ? ['Unreleased'] : ['Unreleased', version];
   return titles
     .map((title) => sectionOf(changelog, title))

@@ -1,0 +1,170 @@
+import { type Deprecation, earliestSunset, type Marks } from '../contract/index.ts';
+import { type Change, isNamed } from './compatibility.ts';
+
+// The rule of the compatibility check on removals. oasdiff knows sunsets of whole operations only, and nothing of `since`.
+
+/** JSON Schema, as far as deprecations stand in it. */
+interface Schema extends Marks {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+}
+
+interface Body {
+  content?: Record<string, { schema?: Schema }>;
+}
+
+interface Operation extends Marks {
+  operationId: string;
+  requestBody?: Body;
+  responses?: Record<string, Body>;
+}
+
+/** A document, as far as deprecations stand in it. */
+export interface DeprecatingDocument {
+  paths?: Record<string, Record<string, Operation>>;
+  webhooks?: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Schema> };
+}
+
+/** Something deprecated, where an operation has it. */
+interface Place {
+  operationId: string;
+  /** Of a member: as oasdiff names it, without the choices in between: `json/games/items/title`. */
+  path?: string;
+  /** Of a value of that member. */
+  value?: string;
+  deprecation: Deprecation;
+}
+
+/** The name that the changelog must tell: the value, else the member, else the operation. */
+const nameOf = ({ operationId, path, value }: Place): string =>
+  value ?? path?.split('/').findLast((step) => step !== 'items' && step !== 'additionalProperties') ?? operationId;
+
+const placeText = ({ operationId, path, value }: Place): string =>
+  [operationId, ...(path === undefined ? [] : [`\`${path}\``]), ...(value === undefined ? [] : [`\`${value}\``])].join(
+    ' ',
+  );
+
+type Found = Pick<Place, 'path' | 'value' | 'deprecation'>;
+
+/** The deprecations within a schema. */
+const inSchema = (schema: Schema, schemas: Record<string, Schema>, path = '', within: string[] = []): Found[] => {
+  const { $ref, properties = {}, items, additionalProperties: values, anyOf = [], oneOf = [], allOf = [] } = schema;
+  const { 'x-deprecated': own, 'x-deprecated-values': named = {} } = schema;
+  const inner = (one: Schema, step?: string): Found[] =>
+    inSchema(one, schemas, step === undefined ? path : `${path}/${step}`.replace(/^\//, ''), within);
+  const name = $ref?.split('/').pop();
+  const referred = name === undefined || within.includes(name) ? undefined : schemas[name];
+  return [
+    ...(own === undefined ? [] : [{ path, deprecation: own }]),
+    ...Object.entries(named).map(([value, deprecation]) => ({ path, value, deprecation })),
+    ...(referred === undefined ? [] : inSchema(referred, schemas, path, [...within, String(name)])),
+    ...Object.entries(properties).flatMap(([member, one]) => inner(one, member)),
+    ...(items === undefined ? [] : inner(items, 'items')),
+    ...(typeof values === 'object' ? inner(values, 'additionalProperties') : []),
+    ...[...anyOf, ...oneOf, ...allOf].flatMap((one) => inner(one)),
+  ];
+};
+
+/** The deprecations of a document. */
+const placesIn = ({ paths = {}, webhooks = {}, components: { schemas = {} } = {} }: DeprecatingDocument): Place[] =>
+  [...Object.values(paths), ...Object.values(webhooks)]
+    .flatMap((item) => Object.values(item))
+    .flatMap(({ operationId, requestBody = {}, responses = {}, 'x-deprecated': own }) => [
+      ...(own === undefined ? [] : [{ operationId, deprecation: own }]),
+      ...[requestBody, ...Object.values(responses)]
+        .flatMap(({ content = {} }) => Object.values(content))
+        .flatMap(({ schema = {} }) => inSchema(schema, schemas))
+        .map((found) => ({ operationId, ...found })),
+    ]);
+
+/** The names in backticks in the text of a change, without the choices in paths. */
+const namesIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) =>
+    name
+      .replaceAll(/(?:anyOf|oneOf|allOf)\[[^\]]*\]/g, '')
+      .replaceAll(/\/+/g, '/')
+      .replace(/\/$/, ''),
+  );
+
+/** Whether a change is about this place, or what is inside of it. */
+const isAbout = ({ operationId, text }: Change, { operationId: own, path, value }: Place): boolean => {
+  if (operationId !== own) return false;
+  if (path === undefined) return true;
+  const names = namesIn(text);
+  return (
+    names.some((name) => name === path || name.startsWith(`${path}/`)) && (value === undefined || names.includes(value))
+  );
+};
+
+/** The first day on which something may be gone; undefined while no sunset is announced. */
+const endOf = ({ since, sunset }: Deprecation): string | undefined => {
+  const earliest = earliestSunset(since);
+  return sunset === undefined || sunset > earliest ? sunset : earliest;
+};
+
+const isRemoval = ({ id }: Change): boolean => id.includes('removed');
+
+/** The changes after judgement. */
+interface Judged {
+  /** All changes; announced ends count as compatible. */
+  changes: Change[];
+  /** Why the others cannot be published, in lines. */
+  refused: string[];
+}
+
+/** Judges removals and restrictions by the deprecations of the last release. `today` is a day. */
+export const judgeEnds = (changes: readonly Change[], released: DeprecatingDocument, today: string): Judged => {
+  const places = placesIn(released);
+  const refused: string[] = [];
+  const judge = (change: Change): Change => {
+    if (change.level === 1 && !isRemoval(change)) return change;
+    const announced = places.filter((place) => isAbout(change, place));
+    if (announced.length === 0) {
+      if (change.level === 1 || !isRemoval(change)) return change;
+      const advice = `it was not deprecated before; deprecated today, it may go from ${earliestSunset(today)} on`;
+      return { ...change, text: `${change.text} (${advice})` };
+    }
+    const [end] = announced.flatMap(({ deprecation }) => endOf(deprecation) ?? []).toSorted();
+    if (end === undefined || end > today) {
+      const when = end === undefined ? 'after a sunset that is not announced yet' : `from ${end} on`;
+      refused.push(`${change.operationId}: ${change.text}: it is deprecated, and may go ${when}, not on ${today}`);
+    }
+    return { ...change, level: 1 };
+  };
+  return { changes: changes.map(judge), refused };
+};
+
+const keyOf = ({ operationId, path, value }: Place): string => JSON.stringify([operationId, path, value]);
+
+/** Why the deprecations of a document cannot be published, in lines. `entries` are those of the changelog since the last release. */
+export const announcementRefusals = (
+  released: DeprecatingDocument,
+  current: DeprecatingDocument,
+  entries: string,
+): string[] => {
+  const told = entries
+    .split(/^### /m)
+    .filter((section) => section.startsWith('Deprecated\n'))
+    .join('\n');
+  const before = placesIn(released);
+  const beforeBy = new Map(before.map((place) => [keyOf(place), place]));
+  const known = new Set(before.map((place) => `${nameOf(place)} ${place.deprecation.since}`));
+  const lines = placesIn(current).flatMap((place) => {
+    const { since, sunset } = place.deprecation;
+    const old = beforeBy.get(keyOf(place))?.deprecation;
+    if (old && old.since !== since)
+      return `${placeText(place)} was released as deprecated since ${old.since}: restore it`;
+    if (old?.sunset !== undefined && sunset !== undefined && sunset < old.sunset) {
+      return `${placeText(place)} was released to end on ${old.sunset}: it must not end earlier, on ${sunset}`;
+    }
+    if (known.has(`${nameOf(place)} ${since}`) || isNamed(nameOf(place), told)) return [];
+    return `CHANGELOG.md must name \`${nameOf(place)}\` under \`### Deprecated\` in \`## Unreleased\``;
+  });
+  return [...new Set(lines)];
+};
