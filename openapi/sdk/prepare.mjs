@@ -65,6 +65,36 @@ const withRulesLeftToService = (schemas) =>
     isTyped(value) || isReference(value) ? withoutRules(value) : value,
   );
 
+/** Why something is deprecated, what to use instead, and when it ends. */
+const reasonOf = ({ since, sunset, use, why }) =>
+  `${why} Use ${use} instead. Since ${since}${sunset === undefined ? '' : `, until ${sunset}`}.`;
+
+/** A description without the sentence on a deprecation, which SDKs have in a place of its own. */
+const withoutSentence = (description, { since, sunset, use, why }) => {
+  const sentence = `Deprecated since ${since}: ${why} Use ${use} instead.${sunset === undefined ? '' : ` It ends on ${sunset}.`}`;
+  const rest = [` ${sentence}`, `. ${sentence.slice(0, -1)}`, sentence.slice(0, -1)].reduce(
+    (text, told) => text.replace(told, ''),
+    description,
+  );
+  // Without one of its own, a reference is described as what it refers to.
+  return rest === '' ? undefined : rest;
+};
+
+/**
+ * Has the reasons of deprecated members beside their descriptions, under the name that oapi-codegen reads, and those of values by
+ * these.
+ */
+const withReasonsApart = (schemas) =>
+  JSON.parse(JSON.stringify(schemas), (key, value) => {
+    if (key === 'x-deprecated-values') {
+      return Object.fromEntries(Object.entries(value).map(([name, deprecation]) => [name, reasonOf(deprecation)]));
+    }
+    const deprecation = value?.['x-deprecated'];
+    if (!deprecation) return value;
+    const description = withoutSentence(value.description, deprecation);
+    return { ...value, description, 'x-deprecated-reason': reasonOf(deprecation) };
+  });
+
 /** The schema at a path of members, through references. */
 const memberOf = (schemas, schema, ...path) =>
   path.reduce((found, member) => schemas[nameOf(found)].properties[member], schema);
@@ -134,7 +164,7 @@ const prepare = ({ paths, tags, components, webhooks: _webhooks, ...document }) 
   tags: tags.filter(({ name }) => Object.values(paths).some(({ post }) => post.tags.includes(name))),
   components: {
     ...components,
-    schemas: withOptionalLimits(withRulesLeftToService(inOrderOfUse(components.schemas))),
+    schemas: withOptionalLimits(withRulesLeftToService(withReasonsApart(inOrderOfUse(components.schemas)))),
     parameters: withRulesLeftToService(components.parameters ?? {}),
   },
 });
@@ -205,12 +235,12 @@ const membersOf = (schemas, output) =>
  * What the methods of the SDKs are made of: for each operation, in the order of the document,
  * `id` (`game.getById`), `router` (`game`), `name` (`getById`), `path`, `summary`, `description`, `access` (`public` or
  * the scope that a key needs), `writes` (whether it takes an `Idempotency-Key`), `input` (the name of a schema, absent where there
- * are no parameters), `bare` (the one member that the input requires, whose value may be given alone), `limited` (whether a `limit` is to be sent in any case, 20 where the caller gives none), `output` (the name of a schema), `outputMembers` (those that every output has); of lists with a cursor,
+ * are no parameters), `deprecated` (the reason, if it is), `bare` (the one member that the input requires, whose value may be given alone), `limited` (whether a `limit` is to be sent in any case, 20 where the caller gives none), `output` (the name of a schema), `outputMembers` (those that every output has); of lists with a cursor,
  * `item`, and of feeds, `followed` (the names of schemas).
  */
 const operationsOf = ({ paths, components: { schemas } }) =>
   Object.entries(paths).map(([path, { post }]) => {
-    const { operationId: id, summary, description, security } = post;
+    const { operationId: id, summary, description, security, 'x-deprecated': deprecated } = post;
     const { 'x-procedure': name, 'x-input': input, 'x-output': output } = post;
     const item = itemOf(schemas[output], schemas[input]);
     const followed = followedOf(schemas[output], schemas[input]);
@@ -221,7 +251,8 @@ const operationsOf = ({ paths, components: { schemas } }) =>
       name,
       path,
       summary,
-      description,
+      description: deprecated ? withoutSentence(description, deprecated) : description,
+      ...(deprecated && { deprecated: reasonOf(deprecated) }),
       access,
       // Documents from before there was an `Idempotency-Key` don't declare it; a service that doesn't know it passes it over.
       writes: access.endsWith(':write'),

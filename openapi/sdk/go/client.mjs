@@ -29,6 +29,10 @@ const comment = (text) =>
     .toReversed()
     .join('\n');
 
+/** The paragraph on the deprecation of an operation: nothing without one. */
+const deprecation = ({ deprecated }) =>
+  deprecated === undefined ? '' : `\n//\n${comment(`Deprecated: ${deprecated}`)}`;
+
 const access = ({ access: scope }) =>
   scope === 'public' ? 'It needs no key.' : `It needs a key with the scope ${scope}.`;
 
@@ -70,7 +74,7 @@ const callWithValue = (operation) => {
   if (!only) return '';
   const { service, method, output } = namesOf(operation);
   return `
-${comment(`${method}For is ${method} with the only member that its input must have, ${only.name}.`)}
+${comment(`${method}For is ${method} with the only member that its input must have, ${only.name}.`)}${deprecation(operation)}
 func (s *${service}) ${method}For(ctx context.Context, ${only.variable} ${only.type}, options ...CallOption) (*${output}, error) {
 	return s.${method}(ctx, ${exportedName(operation.input)}{${only.name}: ${only.variable}}, options...)
 }
@@ -90,7 +94,7 @@ const followCall = (operation) => {
   const { id, path } = tailOf(operation);
   const tail = `operation{id: "${id}", path: "${path}"}`;
   return `
-${comment(`Follow goes through what ${method} lists from the place that the input names, else from now on, and waits for more, until the caller breaks off, the context ends or a page fails. Events come by the stream of Tail as they happen. Where there is none, it asks for pages: when there are no more events for now, it waits as [WithPollInterval] says. ${FOLLOWED_AGAIN} ${access(operation)}`)}
+${comment(`Follow goes through what ${method} lists from the place that the input names, else from now on, and waits for more, until the caller breaks off, the context ends or a page fails. Events come by the stream of Tail as they happen. Where there is none, it asks for pages: when there are no more events for now, it waits as [WithPollInterval] says. ${FOLLOWED_AGAIN} ${access(operation)}`)}${deprecation(operation)}
 func (s *${service}) Follow(${parameters}) *Follower[${item}] {
 	fetch := func(ctx context.Context, after string) (feedPage[${item}], error) {
 		switch {
@@ -112,7 +116,7 @@ func (s *${service}) Follow(${parameters}) *Follower[${item}] {
 	}
 }
 
-${comment(`Tail goes through the same events as Follow, by a stream alone: it fails if that cannot be opened, which is attempted as any call is. A stream that breaks, or is silent for longer than [WithSilence] says, is opened again where it was. It takes none of the turns of [WithMaxConnections]. Limit counts for nothing. ${FOLLOWED_AGAIN} ${access(operation)}`)}
+${comment(`Tail goes through the same events as Follow, by a stream alone: it fails if that cannot be opened, which is attempted as any call is. A stream that breaks, or is silent for longer than [WithSilence] says, is opened again where it was. It takes none of the turns of [WithMaxConnections]. Limit counts for nothing. ${FOLLOWED_AGAIN} ${access(operation)}`)}${deprecation(operation)}
 func (s *${service}) Tail(${parameters}) *Follower[${item}] {
 	return &Follower[${item}]{ctx: ctx, connection: s.connection, options: options, tail: ${tail}, input: input, start: input.After}
 }
@@ -121,7 +125,7 @@ func (s *${service}) Tail(${parameters}) *Follower[${item}] {
 
 const call = (operation) => {
   const { service, method, parameters, value, output } = namesOf(operation);
-  return `${described(operation)}
+  return `${described(operation)}${deprecation(operation)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 ${operation.limited ? '\tinput.Limit = cmp.Or(input.Limit, listSize)\n' : ''}	return perform[${output}](ctx, s.connection, ${operationOf(operation)}, ${value}, options)
 }
@@ -132,7 +136,7 @@ const listCalls = (operation) => {
   const { service, method, parameters, output, item } = namesOf(operation);
   const [all, pages] = [`${method}All`, `${method}Pages`];
   return `${described(operation)}
-${comment(`It returns one page, of 20 records without a Limit, the first one without a Page or a Cursor; see ${all} for all records, and ${pages} for all pages.`)}
+${comment(`It returns one page, of 20 records without a Limit, the first one without a Page or a Cursor; see ${all} for all records, and ${pages} for all pages.`)}${deprecation(operation)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	input.Limit = cmp.Or(input.Limit, listSize)
 	if input.Cursor == "" {
@@ -152,13 +156,13 @@ func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	return page, nil
 }
 
-${comment(`${pages} goes through the pages of ${method}, from the cursor of the input or else from its page, and asks for a page when it is needed. The options apply to each page. An error comes after the pages before it, and is the last that comes. Limit is the size of pages: 100 without one.`)}
+${comment(`${pages} goes through the pages of ${method}, from the cursor of the input or else from its page, and asks for a page when it is needed. The options apply to each page. An error comes after the pages before it, and is the last that comes. Limit is the size of pages: 100 without one.`)}${deprecation(operation)}
 func (s *${service}) ${pages}(${parameters}) iter.Seq2[*${output}, error] {
 	input.Limit = cmp.Or(input.Limit, pageSize)
 	return pagesFrom(ctx, func() (*${output}, error) { return s.${method}(ctx, input, options...) })
 }
 
-${comment(`${all} goes through the records of the pages of ${method}, as ${pages} does, and asks for a page when its first record is needed. An error comes after the records before it, and is the last that comes. Limit is the size of pages, not how many records come: for that, there is [WithMaxRecords].`)}
+${comment(`${all} goes through the records of the pages of ${method}, as ${pages} does, and asks for a page when its first record is needed. An error comes after the records before it, and is the last that comes. Limit is the size of pages, not how many records come: for that, there is [WithMaxRecords].`)}${deprecation(operation)}
 func (s *${service}) ${all}(${parameters}) iter.Seq2[${item}, error] {
 	return recordsOf(s.connection, options, s.${pages}(ctx, input, options...))
 }

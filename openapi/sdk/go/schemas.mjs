@@ -68,6 +68,7 @@ const predicate = (text) => `${/^(The )?\w+s\b/.test(text) ? 'are' : 'is'} ${low
 const commented = (schema) => ({
   ...(schema.$ref ? { allOf: [{ $ref: schema.$ref }] } : schema),
   description: comment(schema.description ?? resolve(schema).description),
+  ...(schema.deprecated && { 'x-deprecated-reason': comment(schema['x-deprecated-reason']) }),
 });
 
 /** What a page knows of the next one. */

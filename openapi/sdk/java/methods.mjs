@@ -2,9 +2,11 @@
 // the operations, a class for each router in four forms, and the pages of lists. And tidies what the generator wrote.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { javadoc } from './javadoc.mjs';
 import { writeRouters } from './routers.mjs';
 import {
   byName,
+  components,
   constantOf,
   folder,
   FUTURE,
@@ -64,7 +66,15 @@ ${operations
 }
 `;
 
-/** Leaves only the imports that a model uses. */
+/** The model of a schema with its deprecated values marked: the generator knows only of whole enumerations. */
+const withDeprecatedValues = (name, text) =>
+  Object.entries(components.schemas[name]?.['x-deprecated-values'] ?? {}).reduce((marked, [value, reason]) => {
+    const comment = `  /** {@code "${value}"}. */\n`;
+    const lines = [`{@code "${value}"}.`, '', `@deprecated ${javadoc(reason)}`].map((line) => `   * ${line}`.trimEnd());
+    return marked.replace(comment, ['  /**', ...lines, '   */', '  @Deprecated', ''].join('\n'));
+  }, text);
+
+/** Leaves only the imports that a model uses, and marks what the generator does not. */
 const tidyModels = () => {
   const home = join(folder, 'model');
   for (const name of readdirSync(home)) {
@@ -77,7 +87,7 @@ const tidyModels = () => {
       .toSorted(byName);
     const lines = imports.map((path) => `import ${path};\n`).join('');
     const tidy = code.replace(/^(package .+;)\n+/m, `$1\n\n${lines}${lines && '\n'}`);
-    writeFileSync(join(home, name), `${tidy.trimEnd()}\n`);
+    writeFileSync(join(home, name), withDeprecatedValues(name.replace('.java', ''), `${tidy.trimEnd()}\n`));
   }
 };
 

@@ -82,7 +82,8 @@ const docOf = (operation, parameters, { returns, fails, more = [] }) =>
     ...parameters.map(({ name, doc }) => `@param ${name} ${doc}`),
     `@return ${returns}`,
     ...(fails ? [fails] : []),
-  ]);
+    ...(operation.deprecated === undefined ? [] : [`@deprecated ${javadoc(operation.deprecated)}`]),
+  ]) + (operation.deprecated === undefined ? '' : '\n  @Deprecated');
 
 const OPTIONS = { name: 'options', type: 'CallOptions', doc: 'what this call does otherwise, or null' };
 const inputOf = ({ input }) => ({ name: 'input', type: input, doc: 'the parameters' });

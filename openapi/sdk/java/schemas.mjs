@@ -8,10 +8,13 @@ const [build] = process.argv.slice(2);
 const document = JSON.parse(readFileSync(join(build, 'schemas-3.0.json'), 'utf8'));
 const { schemas } = document.components;
 
+const referred = ({ $ref, allOf }) => schemas[($ref ?? allOf[0].$ref).split('/').pop()];
+
 /** The description of a property that only refers to a schema is the schema's. */
 const described = (property) => ({
   ...property,
-  description: javadoc(property.description ?? schemas[property.$ref.split('/').pop()].description),
+  description: javadoc(property.description ?? referred(property).description),
+  ...(property.deprecated && { 'x-deprecated-reason': javadoc(property['x-deprecated-reason']) }),
 });
 
 const prepare = ({ properties, description, ...schema }) => ({

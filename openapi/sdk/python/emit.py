@@ -162,7 +162,7 @@ dicts: set[str] = set().union(*(inner_inputs(name) for name in arguments if name
 environment = Environment(
     loader=FileSystemLoader(here / "templates"), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
 )
-environment.filters |= {"snake": snake, "prose": prose}
+environment.filters |= {"snake": snake, "prose": prose, "repr": repr}
 
 routers = []
 target = package / "procedures"
@@ -178,6 +178,8 @@ for router in dict.fromkeys(operation["router"] for operation in operations):
     routers.append((module, name, sorted(f"{twin}{name}" for twin in ("", "Async") for name in classes_of_router)))
 text = environment.get_template("procedures_init.py.jinja").render(routers=routers)
 (target / "__init__.py").write_text(text, "utf-8")
+if any("deprecated" in operation for operation in operations):
+    (package / "_deprecated.py").write_text((here / "templates" / "deprecated.py").read_text("utf-8"), "utf-8")
 reads = tuple(operation["id"] for operation in operations if not operation["writes"])
 (package / "_operations.py").write_text(
     f'READS = frozenset({reads})\n"""The operations that are known to write nothing."""\n', "utf-8"

@@ -43,9 +43,12 @@ def required_of_old(name: str) -> list[str]:
 
 
 def described(member: dict[str, Any]) -> dict[str, Any]:
-    if "description" in member or "$ref" not in member:
+    if "description" not in member and "$ref" in member:
+        member = {**member, "description": schemas[member["$ref"].split("/")[-1]]["description"]}
+    if member.get("deprecated") is not True:
         return member
-    return {**member, "description": schemas[member["$ref"].split("/")[-1]]["description"]}
+    text = f"{member['description'].rstrip('.')}. Deprecated: {member['x-deprecated-reason'].rstrip('.')}"
+    return {**member, "description": text}
 
 
 for schema in schemas.values():

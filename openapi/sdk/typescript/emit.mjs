@@ -34,11 +34,18 @@ const referenceIn = (schemaName) => (reference) => {
   };
 };
 
+/** The same with the tag of what is deprecated, if the schema it was made of says so. */
+const withTag = ({ deprecated, 'x-deprecated-reason': reason }, schema) =>
+  deprecated === true
+    ? { ...schema, deprecated: false, description: `${schema.description}\n\n@deprecated ${reason}` }
+    : schema;
+
 /** A schema as json-schema-to-typescript reads it: it would give a reference with a description of its own another name. */
 const withNames = (schemaName) =>
   JSON.parse(JSON.stringify(schemas[schemaName]), (_, value) => {
-    if (typeof value?.$ref === 'string') return referenceIn(schemaName)(value);
-    return value?.type === 'object' ? { additionalProperties: false, ...value } : value;
+    if (typeof value?.$ref === 'string') return withTag(value, referenceIn(schemaName)(value));
+    if (typeof value !== 'object' || value === null) return value;
+    return withTag(value, value.type === 'object' ? { additionalProperties: false, ...value } : value);
   });
 
 /** Callers may pass `undefined` for what they leave out, also under `exactOptionalPropertyTypes`. */
@@ -61,6 +68,12 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 const accessOf = ({ access }) =>
   access === 'public' ? 'Works without a key.' : `Needs a key with the scope \`${access}\`.`;
+
+/** The last paragraphs of the comment of a method. */
+const notesOf = (operation) => [
+  accessOf(operation),
+  ...(operation.deprecated === undefined ? [] : [`@deprecated ${operation.deprecated}`]),
+];
 
 /** The parameters of a method for the input, and what it passes on. */
 const inputParameterOf = ({ input, bare, writes, limited, item }) => {
@@ -91,7 +104,7 @@ const methodsOf = (operation) => {
   const { parameter, passed } = inputParameterOf(operation);
   const parameters = [...parameter, `options?: ${writes ? 'WriteOptions' : 'CallOptions'}`].join(', ');
   const given = (value) => `this.#call, operations['${id}'], ${value}, options`;
-  const once = `${comment('  ', summary, description, accessOf(operation))}
+  const once = `${comment('  ', summary, description, ...notesOf(operation))}
   ${name}(${parameters}): GatewayPromise<${item ? `Page<${output}>` : output}> {
     return ${item ? 'fetchPage' : 'callOnce'}(${given(passed)});
   }
@@ -102,7 +115,7 @@ ${comment(
   '  ',
   `${summary}: as they come`,
   `Iterates without an end, from the latest on unless \`after\` or \`start\` says otherwise: by the stream of \`tail\`, and where there is none by asking for pages, every second unless \`pollMs\` says otherwise. ${STOP}`,
-  accessOf(operation),
+  ...notesOf(operation),
 )}
   follow(input: ${input} = {}, options?: FollowOptions): Feed<${followed}> {
     return follow(this.#call, { list: operations['${id}'], tail: ${tailOf(operation)} }, input, options);
@@ -112,7 +125,7 @@ ${comment(
   '  ',
   `${summary}: as they happen`,
   `Iterates without an end over a stream that the service keeps open, from the latest on unless \`after\` or \`start\` says otherwise. It is opened anew when it breaks; nothing is missed. ${STOP}`,
-  accessOf(operation),
+  ...notesOf(operation),
 )}
   tail(input: Omit<${input}, 'limit'> = {}, options?: TailOptions): Feed<${followed}> {
     return tail(this.#call, ${tailOf(operation)}, input, options);
@@ -121,12 +134,12 @@ ${comment(
   }
   if (!item) return once;
   return `${once}
-${comment('  ', `${summary}: page by page`, `Iterates over all pages, from the first, of 100 records unless \`limit\` says otherwise. A page is fetched when it is asked for.`, accessOf(operation))}
+${comment('  ', `${summary}: page by page`, `Iterates over all pages, from the first, of 100 records unless \`limit\` says otherwise. A page is fetched when it is asked for.`, ...notesOf(operation))}
   ${name}Pages(input: ${input} = {}, options?: CallOptions): AsyncIterable<Page<${output}>> {
     return iteratePages(${given('input')});
   }
 
-${comment('  ', `${summary}: all of them`, `Iterates over all records, or as many as \`maxRecords\` allows; \`limit\` is the size of the pages, 100 unless you say otherwise. A page is fetched when its first record is asked for.`, accessOf(operation))}
+${comment('  ', `${summary}: all of them`, `Iterates over all records, or as many as \`maxRecords\` allows; \`limit\` is the size of the pages, 100 unless you say otherwise. A page is fetched when its first record is asked for.`, ...notesOf(operation))}
   ${name}All(input: ${input} = {}, options?: ListAllOptions): AsyncIterable<${item}> {
     return iterate(${given('input')});
   }

@@ -17,6 +17,7 @@ import {
   versionOf,
 } from '../../../openapi/sdk/languages.mjs';
 import { BRAND, checkBrand } from './brand.mjs';
+import { checkDeprecations, plantDeprecations } from './deprecated.mjs';
 import { startFaultServer, startGateway } from './gateway.mjs';
 import { quickStartOf } from './quick-start.mjs';
 import { buildReleased } from './released.mjs';
@@ -160,10 +161,14 @@ const playReleasedDocument = async (language) => {
   return playScenario(language, { sdk: oldBuild });
 };
 
+/** Makes an SDK of documents in which something is deprecated, under other names. */
 const makeForAnotherBrand = async (language) => {
-  const env = { SDK_BUILD: brandBuild, SDK_SETTINGS: BRAND };
+  const documents = join(brandBuild, 'documents', language.name);
+  await plantDeprecations(documents);
+  const env = { SDK_BUILD: brandBuild, SDK_SETTINGS: BRAND, SDK_DOCUMENTS: documents };
   await run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
   checkBrand(join(brandBuild, language.name), language.name);
+  checkDeprecations(join(brandBuild, language.name), language.name);
 };
 
 /** What is done with each language, in this order. */

@@ -15,6 +15,7 @@ pub struct Operation {
     path: String,
     summary: String,
     description: String,
+    deprecated: Option<String>,
     access: String,
     writes: bool,
     input: Option<String>,
@@ -128,18 +129,23 @@ fn methods(operation: &Operation) -> TokenStream {
         Some(input) => (Some(quote! { , input: types::#input }), quote! { &input }),
     };
     let doc = doc(operation, Walk::None);
+    let mark = operation.deprecated.as_ref().map(|note| quote! { #[deprecated(note = #note)] });
     if operation.item.is_none() {
         let follow = operation.followed.as_ref().map(|_| {
             let doc = self::doc(operation, Walk::Feed);
             let tail_doc = self::doc(operation, Walk::Tail);
             let stream = stream_of(operation);
+            // They call the method that is deprecated as well.
+            let mark = mark.as_ref().map(|mark| quote! { #mark #[allow(deprecated)] });
             quote! {
                 #(#[doc = #doc])*
+                #mark
                 pub fn follow(&self #parameter) -> Follow<types::#output> {
                     Follow::new(self.#name(input), &#stream, true)
                 }
 
                 #(#[doc = #tail_doc])*
+                #mark
                 pub fn tail(&self #parameter) -> Follow<types::#output> {
                     Follow::new(self.#name(input), &#stream, false)
                 }
@@ -147,6 +153,7 @@ fn methods(operation: &Operation) -> TokenStream {
         });
         return quote! {
             #(#[doc = #doc])*
+            #mark
             pub fn #name(&self #parameter) -> Call<types::#output> {
                 Call::new(&self.0, &#constant, #argument)#limit
             }
@@ -160,16 +167,19 @@ fn methods(operation: &Operation) -> TokenStream {
     let pages_doc = self::doc(operation, Walk::Pages);
     quote! {
         #(#[doc = #doc])*
+        #mark
         pub fn #name(&self #parameter) -> Call<Page<types::#output>> {
             Call::page(&self.0, &#constant, #argument)#limit
         }
 
         #(#[doc = #all_doc])*
+        #mark
         pub fn #all(&self #parameter) -> ListAll<types::#output> {
             ListAll::new(Call::page(&self.0, &#constant, #argument))
         }
 
         #(#[doc = #pages_doc])*
+        #mark
         pub fn #pages(&self #parameter) -> ListPages<types::#output> {
             ListPages::new(Call::page(&self.0, &#constant, #argument))
         }

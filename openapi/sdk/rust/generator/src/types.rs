@@ -15,6 +15,7 @@ pub fn emit(
     released: &Value,
     bare: &BTreeMap<&str, &str>,
 ) -> Result<TokenStream, Box<dyn Error>> {
+    let notes = deprecated_members(schemas);
     let changes = tell_absent_from_null(schemas)?;
     let_older_services_lack(schemas, released);
     describe_references(schemas);
@@ -24,10 +25,40 @@ pub fn emit(
     let mut space = TypeSpace::new(&settings);
     let definitions = schemas.iter().map(|(name, schema)| Ok((name, serde_json::from_value(schema.clone())?)));
     space.add_ref_types(definitions.collect::<Result<Vec<_>, serde_json::Error>>()?)?;
-    let types = space.to_stream();
+    let types = mark_members(space.to_stream(), &notes)?;
     let conversions = bare.iter().map(|(name, member)| conversion(&space, name, member)).collect::<Option<Vec<_>>>();
     let conversions = conversions.ok_or("an input has not the member that it must have")?;
-    Ok(quote! { #types #(#enums)* #(#conversions)* })
+    // What derives from these types uses all of their members.
+    let is_deprecating = !notes.is_empty() || schemas.values().any(|schema| schema["x-deprecated-values"].is_object());
+    let allowed = is_deprecating.then(|| quote! { #![allow(deprecated)] });
+    Ok(quote! { #allowed #types #(#enums)* #(#conversions)* })
+}
+
+/// The reasons of deprecated members, by the names of their types and their own.
+fn deprecated_members(schemas: &Map<String, Value>) -> BTreeMap<(String, String), String> {
+    let members = schemas.iter().flat_map(|(name, schema)| {
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        properties.filter_map(move |(member, property)| {
+            let reason = property["x-deprecated-reason"].as_str()?;
+            Some(((name.clone(), member.to_snake_case()), reason.to_owned()))
+        })
+    });
+    members.collect()
+}
+
+/// Marks the members that are deprecated, which Typify passes over.
+fn mark_members(types: TokenStream, notes: &BTreeMap<(String, String), String>) -> Result<TokenStream, Box<dyn Error>> {
+    let mut file = syn::parse2::<syn::File>(types)?;
+    for item in &mut file.items {
+        let syn::Item::Struct(item) = item else { continue };
+        for field in &mut item.fields {
+            let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+            if let Some(note) = notes.get(&(item.ident.to_string(), name)) {
+                field.attrs.push(syn::parse_quote! { #[deprecated(note = #note)] });
+            }
+        }
+    }
+    Ok(quote! { #file })
 }
 
 /// Makes an input of the value of the only member that it must have.
@@ -162,6 +193,10 @@ fn open_enum(name: &str, schema: &Value) -> TokenStream {
     let name = format_ident!("{name}");
     let values = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
     let docs = values.iter().map(|value| format!(" `{value}`"));
+    let marks = values.iter().map(|value| {
+        let note = schema["x-deprecated-values"][value].as_str()?;
+        Some(quote! { #[deprecated(note = #note)] })
+    });
     let variants = values.iter().map(|value| format_ident!("{}", value.to_upper_camel_case())).collect::<Vec<_>>();
     quote! {
         #[doc = #doc]
@@ -169,7 +204,7 @@ fn open_enum(name: &str, schema: &Value) -> TokenStream {
         #[serde(from = "String", into = "String")]
         #[non_exhaustive]
         pub enum #name {
-            #(#[doc = #docs] #variants,)*
+            #(#[doc = #docs] #marks #variants,)*
             /// A value that this version of the SDK does not know.
             Unknown(String),
         }
