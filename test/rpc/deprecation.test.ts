@@ -93,7 +93,7 @@ describe('the headers on deprecation', () => {
   });
 
   test('are each caller’s own where reads are shared', async () => {
-    const asked = [{}, { order: 'newest' }, {}, { order: 'newest' }, {}];
+    const asked = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? {} : { order: 'newest' }));
     const replies = await Promise.all(asked.map((json) => post('shelf.list', { json })));
     expect(replies.map(told)).toEqual(asked.map(({ order }) => ({ status: 200, ...(order ? ofValue : nothing) })));
   });

@@ -5,16 +5,22 @@ import { readOnly } from '../../http/middleware/preconditions.ts';
 import { htmlPage, rootFrom } from '../page.ts';
 import { keyHelp, type Publication } from '../publication.ts';
 import { assetFiles, pagePolicy, revalidated } from '../serve.ts';
-import { type Access, type Operation, operations } from '../../../contract/index.ts';
+import { type Operation, operations } from '../../../contract/index.ts';
 import { escapeHtml } from '../html.ts';
 
-/** The text of an access badge: `public`, `scope content:write`. The page uses the same words. */
-const badgeOf = (access: Access): string => (access === 'public' ? access : `scope ${access}`);
+/** The badges of an operation: `deprecated`, and `public` or `scope content:write`. The page uses the same words. */
+const badgesOf = ({ access, deprecated }: Operation): string =>
+  [...(deprecated === undefined ? [] : ['deprecated']), access === 'public' ? access : `scope ${access}`]
+    .map((text) => `<span class="op-badge">${text}</span>`)
+    .join('');
 
-const line = ({ id, router, access, route }: Operation): string => `<li class="opblock" data-operation="${id}">
+const line = (operation: Operation): string => {
+  const { id, router, route } = operation;
+  return `<li class="opblock" data-operation="${id}">
 <a class="opblock-summary" href="#/${router}/${id}"><span class="op-path">${id}</span>
 <span class="op-text">${escapeHtml(route.summary)}</span>
-<span class="op-badge">${badgeOf(access)}</span></a></li>`;
+${badgesOf(operation)}</a></li>`;
+};
 
 /**
  * The operations in the order of the contract, as the page shows them until Swagger UI has come.

@@ -160,6 +160,30 @@ describe('Swagger UI in a browser', () => {
     await other.close();
   });
 
+  test('what is deprecated has a badge, in the list and in schemas, and can be read', async () => {
+    const other = watch(await context.newPage());
+    await other.route('**/openapi.json', async (route) => {
+      const document = await (await route.fetch()).json();
+      document.paths['/api/trpc/game.create'].post.deprecated = true;
+      document.components.schemas.GameInput.properties.version.deprecated = true;
+      await route.fulfill({ json: document });
+    });
+    await other.goto(`${app.url}/docs/`);
+    await shown(other);
+    const badgesOf = (id: string) => block(id, other).locator('.op-badge').allInnerTexts();
+    expect(await badgesOf('game.create')).toEqual(['deprecated', 'scope content:write']);
+    expect(await badgesOf('game.list')).toEqual(['public']);
+    const opened = await open('game.create', other);
+    expect(await opened.getByText('Warning: Deprecated').count()).toBe(1);
+    const opacity = "getComputedStyle(document.querySelector('.opblock-deprecated')).opacity";
+    expect(await other.evaluate(opacity)).toBe('1');
+    await opened.getByText('Schema', { exact: true }).first().click();
+    const members = opened.locator('.json-schema-2020-12-property');
+    expect(await members.filter({ hasText: /^version/ }).innerText()).toContain('deprecated');
+    expect(await members.filter({ hasText: /^gameType/ }).innerText()).not.toContain('deprecated');
+    await other.close();
+  });
+
   test('an opened operation stays where it is', async () => {
     await open('game.toggleReaction');
     expect(await idsShown()).toEqual(operations.map(({ id }) => id));

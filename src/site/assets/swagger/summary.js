@@ -3,7 +3,7 @@ import { badgesOf } from './access.js';
 const summary =
   ({ React: { createElement: h } }) =>
   ({ operationProps, isShown, toggleShown, getComponent }) => {
-    const { path, method, op, summary: text, security, operationId, tag } = operationProps.toObject();
+    const { path, method, op, summary: text, security, operationId, tag, deprecated } = operationProps.toObject();
     const Arrow = getComponent(isShown ? 'ArrowUpIcon' : 'ArrowDownIcon');
     // A message to webhooks has no path, only a name that its id ends with.
     const isCall = path.startsWith('/');
@@ -25,6 +25,7 @@ const summary =
             operationId,
           ),
           h('span', { className: 'op-text' }, text),
+          deprecated && h('span', { className: 'op-badge' }, 'deprecated'),
           isCall &&
             badgesOf(security, op.get('x-required-scopes')).map((badge) =>
               h('span', { key: badge, className: 'op-badge' }, badge),
