@@ -68,7 +68,7 @@ describe('a deprecation', () => {
     const files = ['released.json', 'openapi.json', 'CHANGELOG.md'].map((name) => join(folder, name));
     for (const [index, text] of [JSON.stringify(released), JSON.stringify(current), entries].entries())
       writeFileSync(files[index]!, text);
-    const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, ...files, today];
+    const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, ...files, '--today', today];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
     return { status, stderr };
   };
