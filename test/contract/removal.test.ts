@@ -109,6 +109,8 @@ describe('a deprecation', () => {
     expect(check(announced, withSunset, { entries: '' })).toEqual(passed);
     expect(check(withSunset, gone, { today: '2026-11-30' })).toEqual(refused('may go from 2026-12-01 on'));
     expect(check(withSunset, gone)).toEqual(passed);
+    const goneOther = changed(withSunset, (document) => schemaOf(document, 'ShelfOrder').enum!.shift());
+    expect(check(withSunset, goneOther)).toEqual(refused('breaks callers[^]*`latest`'));
   });
 
   test('counts from its own day where the sunset is too early', () => {

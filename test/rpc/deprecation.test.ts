@@ -11,8 +11,11 @@ import { BodyReader } from '../../src/http/message/body.ts';
 import { RpcPipeline } from '../../src/rpc/pipeline.ts';
 import { replyJson } from '../../src/rpc/procedures.ts';
 import { trpcTransport } from '../../src/rpc/trpc/api.ts';
+import { type Observer, unobserved } from '../../src/telemetry/hooks.ts';
 import { startApp } from '../harness/app/app.ts';
+import { fill } from '../harness/app/overload.ts';
 import { shelfProcedures } from '../harness/documents/deprecated.ts';
+import { until } from '../harness/until.ts';
 
 // What the headers say to callers of a contract in which something is deprecated.
 
@@ -31,7 +34,15 @@ const served = new Map(
     return [procedure.id, { ...procedure, handle }];
   }),
 );
-const calls = new RpcPipeline(context, served);
+const shared: string[] = [];
+const observer = {
+  calls: {
+    begin: () => unobserved,
+    replayed: () => undefined,
+    shared: (outcome: string) => void shared.push(outcome),
+  },
+} as unknown as Observer;
+const calls = new RpcPipeline({ ...context, observer }, served);
 const tail = { tails: context.tails, places: context.tailPlaces, stopping: context.lifecycle.stopping.signal };
 const http = supertest(createApp(context, express().use(trpcTransport(calls, new BodyReader(), context, tail))));
 
@@ -94,8 +105,18 @@ describe('the headers on deprecation', () => {
 
   test('are each caller’s own where reads are shared', async () => {
     const asked = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? {} : { order: 'newest' }));
-    const replies = await Promise.all(asked.map((json) => post('shelf.list', { json })));
-    expect(replies.map(told)).toEqual(asked.map(({ order }) => ({ status: 200, ...(order ? ofValue : nothing) })));
+    const limiter = context.protection.overload.limiterFor(calls.find('shelf.list'), 'read');
+    let end!: () => void;
+    const crowd = fill(limiter, new Promise<void>((resolve) => (end = resolve)));
+    shared.length = 0;
+    const replies = Promise.all(asked.map((json) => post('shelf.list', { json })));
+    await until(() => shared.length === asked.length);
+    end();
+    await crowd;
+    expect(shared.filter((outcome) => outcome === 'joined')).toHaveLength(6);
+    expect((await replies).map(told)).toEqual(
+      asked.map(({ order }) => ({ status: 200, ...(order ? ofValue : nothing) })),
+    );
   });
 
   test.each([undefined, 'application/jsonl'])('are those of all calls of a batch, as %s', async (accept) => {
