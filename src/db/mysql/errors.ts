@@ -44,7 +44,7 @@ const GONE_BEHIND = new Set([2002, 2003, 2006, 2013]);
  */
 const UNKNOWN_ERROR = 1105;
 const NOT_SERVED =
-  /\bVT1400[1-5]\b|rpc error: code = Unavailable\b|enforce denied tables|is either down or nonexistent|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
+  /\bVT1400[1-5]\b|rpc error: code = Unavailable\b|enforce denied tables|is either down or nonexistent|no healthy tablet available|initially found no available tablet|primary is not serving|vttablet: Connection Closed|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
 
 /** Vitess has rolled back a transaction of several shards, one of which failed. */
 const VITESS_ROLLED_BACK = /^VT15001\b/;

@@ -17,6 +17,7 @@ const away: [number, string][] = [
   [1105, `${tablet} Code(17) desc = operation not allowed in state SHUTTING_DOWN`],
   [1105, `${tablet} Code(17) desc = operation not allowed in state NOT_SERVING`],
   [1105, `${target} VT14002: no available connection`],
+  [1105, `${target} vttablet: Connection Closed`],
   [1105, `${tablet} Unavailable desc = error reading from server: read: connection reset by peer`],
   [1105, `${tablet} FailedPrecondition desc = disallowed due to rule: enforce denied tables (CallerID: userData1)`],
   [
