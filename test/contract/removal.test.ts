@@ -20,6 +20,7 @@ interface Schema {
   type?: string;
 }
 interface Document {
+  info: { title: string; version: string };
   paths: Record<string, { post: Record<string, unknown> }>;
   components: { schemas: Record<string, Schema> };
 }
@@ -64,7 +65,9 @@ describe('a deprecation', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** What the check says on a day to a document that follows a released one. */
-  const check = (released: Document, current: Document, { today = '2026-12-01', entries = TOLD } = {}) => {
+  const check = (released: Document, changed: Document, { today = '2026-12-01', entries = TOLD } = {}) => {
+    const isOfThatVersion = changed.info.version === released.info.version;
+    const current = isOfThatVersion ? { ...changed, info: { ...changed.info, version: '1.1.0' } } : changed;
     const files = ['released.json', 'openapi.json', 'CHANGELOG.md'].map((name) => join(folder, name));
     for (const [index, text] of [JSON.stringify(released), JSON.stringify(current), entries].entries())
       writeFileSync(files[index]!, text);
