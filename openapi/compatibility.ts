@@ -110,12 +110,7 @@ export const leastVersion = (
     ? released.info.version
     : versionAfter(changes, released, entriesOf(changelog, released, current));
 
-const isLower = (version: string, least: string): boolean => {
-  const others = numbersOf({ info: { version: least } });
-  const numbers = numbersOf({ info: { version } });
-  const at = numbers.findIndex((number, index) => number !== others[index]);
-  return at !== -1 && (numbers[at] ?? 0) < (others[at] ?? 0);
-};
+const isLower = (version: string, least: string): boolean => version.localeCompare(least, 'en', { numeric: true }) < 0;
 
 /**
  * Why the changes since the last release cannot be published as they are, in lines: none if they can.

@@ -3,13 +3,9 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('released/', import.meta.url));
-const numbersOf = (version) => version.split('.').map(Number);
 
 /** A negative number if a version is lower than another. */
-export const compareVersions = (a, b) => {
-  const others = numbersOf(b);
-  return numbersOf(a).reduce((order, number, at) => order || number - others[at], 0);
-};
+export const compareVersions = (a, b) => a.localeCompare(b, 'en', { numeric: true });
 
 const versions = readdirSync(folder)
   .filter((name) => /^\d+\.\d+\.\d+$/.test(name))

@@ -19,7 +19,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
+import { filesIn } from './files.mjs';
 
 const repository = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
@@ -102,8 +103,7 @@ const list = async (base) => {
 };
 
 const sizeOf = (folder) => {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
-  const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  const bytes = filesIn(folder).reduce((sum, path) => sum + statSync(join(folder, path)).size, 0);
   return `${(bytes / 1e6).toFixed(1)} MB`;
 };
 
@@ -117,12 +117,6 @@ const releaseOf = (name) => {
   run('npm', ['run', '-s', 'release', '--', '--out', out, '--only', PARTS], clone);
   return out;
 };
-
-const filesIn = (folder) =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
-    .toSorted();
 
 /** What a release has that another has not, or has otherwise. */
 const differences = (one, other) =>

@@ -8,7 +8,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -22,6 +21,7 @@ import { lackingCommands, languagesNamed } from '../../openapi/sdk/languages.mjs
 import { documentOf } from '../../openapi/released.mjs';
 import { description } from '../production.mjs';
 import { writeDocuments } from './documents.mjs';
+import { filesIn } from './files.mjs';
 import { packService } from './npm.mjs';
 import { packSdk } from './sdks.mjs';
 
@@ -84,12 +84,6 @@ const seconds = git('show', '--no-patch', '--format=%ct', commit);
 const env = { ...process.env, BUILD_ID: commit, SOURCE_DATE_EPOCH: seconds, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
 for (const name of ['SDK_BUILD', 'SDK_DOCUMENTS', 'SDK_SETTINGS']) delete env[name];
 process.umask(0o022);
-
-const filesIn = (folder) =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
-    .toSorted((a, b) => (a < b ? -1 : 1));
 
 const writeSums = (folder) => {
   const artifacts = filesIn(folder).map((name) => {

@@ -121,9 +121,10 @@ export class WriteBuffer<V> {
   async #writeBatch(keys: number): Promise<number> {
     const { batchKey = () => '' } = this.#options;
     const [oldest = ''] = this.#changes.keys();
+    const shared = batchKey(oldest);
     const batch = new Map<string, V>();
     for (const [key, value] of this.#changes) {
-      if (batch.size === keys || batchKey(key) !== batchKey(oldest)) break;
+      if (batch.size === keys || batchKey(key) !== shared) break;
       batch.set(key, value);
       this.#changes.delete(key);
     }
