@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The least time between the announcement of an end and the end, in days. */
-export const DEPRECATION_DAYS = 180;
+const DEPRECATION_DAYS = 180;
 
 /** Says that something will go. Days are `YYYY-MM-DD`, in UTC. */
 export interface Deprecation {
@@ -26,8 +26,8 @@ export interface DeprecatedPart {
 
 const MS_PER_DAY = 86_400_000;
 
-/** The beginning of a day. @throws Error for anything but a day, `YYYY-MM-DD` */
-const startOf = (day: string): number => {
+/** The beginning of a day, in milliseconds since 1970. @throws Error for anything but a day, `YYYY-MM-DD` */
+export const startOfDay = (day: string): number => {
   const time = Date.parse(`${day}T00:00:00Z`);
   // `Date.parse` takes the 31st of each month.
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) throw new Error(`${day} is not a day`);
@@ -36,13 +36,13 @@ const startOf = (day: string): number => {
 
 /** The first day on which a deprecation of this `since` may end. */
 export const earliestSunset = (since: string): string =>
-  new Date(startOf(since) + DEPRECATION_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
+  new Date(startOfDay(since) + DEPRECATION_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
 
 /** @throws Error for a deprecation that does not keep the rules */
 export const assertDeprecation = (deprecation: Deprecation): Deprecation => {
   const { since, sunset, why } = deprecation;
   const earliest = earliestSunset(since);
-  if (sunset !== undefined && startOf(sunset) < startOf(earliest)) {
+  if (sunset !== undefined && startOfDay(sunset) < startOfDay(earliest)) {
     throw new Error(`What is deprecated since ${since} may end from ${earliest} on, not on ${sunset}.`);
   }
   if (!/^[A-Z`].*\.$/.test(why)) throw new Error(`The reason must be a sentence: ${why}`);
@@ -54,14 +54,14 @@ export const deprecationText = ({ since, sunset, use, why }: Deprecation): strin
   `Deprecated since ${since}: ${why} Use ${use} instead.${sunset === undefined ? '' : ` It ends on ${sunset}.`}`;
 
 // Not `x-sunset`: oasdiff holds that against the clock of the machine that it runs on, and knows nothing of `since`.
-const marksOf = (deprecation: Deprecation) => ({
+const keywordsOf = (deprecation: Deprecation) => ({
   deprecated: true as const,
   'x-deprecated': assertDeprecation(deprecation),
 });
 
 /** Marks a member of an input or output as deprecated: `title: deprecated(Title.optional(), { since: …, … })`. */
 export const deprecated = <T extends z.ZodType>(schema: T, deprecation: Deprecation): T =>
-  schema.meta(marksOf(deprecation));
+  schema.meta(keywordsOf(deprecation));
 
 /** Marks values of an enum as deprecated. A name of the schema is given afterwards: `.meta({ id: … })`. */
 export const deprecatedValues = <T extends z.ZodType<string>>(
@@ -74,15 +74,15 @@ export const deprecatedValues = <T extends z.ZodType<string>>(
   return schema.meta({ 'x-deprecated-values': values });
 };
 
-/** The deprecations that a schema of the contract, or a JSON Schema made of it, holds itself. */
-export interface Marks {
+/** The keywords of deprecations in a schema of the contract, and in the JSON Schema that is made of it. */
+export interface DeprecationKeywords {
   'x-deprecated'?: Deprecation;
   'x-deprecated-values'?: Record<string, Deprecation>;
 }
 
-/** The members of an operation of the document that its deprecation adds: none without one. */
-export const operationMarks = (deprecation: Deprecation | undefined) =>
-  deprecation === undefined ? {} : marksOf(deprecation);
+/** The keywords of an operation of the document: none without a deprecation. */
+export const deprecationKeywords = (deprecation: Deprecation | undefined) =>
+  deprecation === undefined ? {} : keywordsOf(deprecation);
 
 /** A schema with what may be inside of it, by the names that zod gives these. */
 interface Definition {
@@ -104,7 +104,8 @@ export const deprecatedParts = (
   io: 'input' | 'output',
   path: readonly string[] = [],
 ): DeprecatedPart[] => {
-  const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = (z.globalRegistry.get(schema) ?? {}) as Marks;
+  const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = (z.globalRegistry.get(schema) ??
+    {}) as DeprecationKeywords;
   const { shape = {}, element, valueType, options = [], ...others } = schema.def as Definition;
   const { innerType, left, right, in: sent, out: answered } = others;
   const within = (inner: Inner | undefined, ...steps: string[]): DeprecatedPart[] =>
@@ -135,7 +136,7 @@ const join = (description: string | undefined, sentence: string): string => {
 };
 
 /** Adds the sentences about deprecations to the description of a JSON Schema that zod has made. It is idempotent. */
-export const tellDeprecations = (schema: Marks & { description?: string | undefined }): void => {
+export const tellDeprecations = (schema: DeprecationKeywords & { description?: string | undefined }): void => {
   const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = schema;
   const sentences = [
     ...(own === undefined ? [] : [deprecationText(own)]),

@@ -23,11 +23,12 @@ export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 export {
   type DeprecatedPart,
   type Deprecation,
+  type DeprecationKeywords,
+  deprecationKeywords,
   deprecationText,
   earliestSunset,
   hasPart,
-  type Marks,
-  operationMarks,
+  startOfDay,
   tellDeprecations,
 } from './deprecation.ts';
 export * from './errors.ts';

@@ -1,4 +1,5 @@
-// Writes the documents, what the guides take from the contract, and the version where it stands in files written by hand. Runs in the root of the repository, by `npm run openapi`.
+// Writes the documents, what the guides take from the contract, and the version where it stands in files written by hand. Runs in
+// the root of the repository, by `npm run openapi`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { buildDocument, formatDocument } from './document.ts';
 import { filledGuides } from './guides.ts';

@@ -9,7 +9,7 @@ import {
   inBytes,
   isStreamRoute,
   issuesOf,
-  operationMarks,
+  deprecationKeywords,
   type ProcedureMetadata,
   type Reason,
   type Route,
@@ -175,7 +175,7 @@ export const operation = (
     tags,
     summary,
     description,
-    ...operationMarks(route.metadata.deprecated),
+    ...deprecationKeywords(route.metadata.deprecated),
     ...securityOf(route.metadata, target),
     ...parametersOf(route.metadata),
     requestBody: {

@@ -1,10 +1,10 @@
-import { type Deprecation, earliestSunset, type Marks } from '../contract/index.ts';
+import { type Deprecation, earliestSunset, type DeprecationKeywords } from '../contract/index.ts';
 import { type Change, isNamed } from './compatibility.ts';
 
 // The rule of the compatibility check on removals. oasdiff knows sunsets of whole operations only, and nothing of `since`.
 
 /** JSON Schema, as far as deprecations stand in it. */
-interface Schema extends Marks {
+interface Schema extends DeprecationKeywords {
   $ref?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
@@ -18,7 +18,7 @@ interface Body {
   content?: Record<string, { schema?: Schema }>;
 }
 
-interface Operation extends Marks {
+interface Operation extends DeprecationKeywords {
   operationId: string;
   requestBody?: Body;
   responses?: Record<string, Body>;

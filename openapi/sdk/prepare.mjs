@@ -69,7 +69,10 @@ const withRulesLeftToService = (schemas) =>
 const reasonOf = ({ since, sunset, use, why }) =>
   `${why} Use ${use} instead. Since ${since}${sunset === undefined ? '' : `, until ${sunset}`}.`;
 
-/** A description without the sentence on a deprecation, which SDKs have in a place of its own. */
+/**
+ * A description without the sentence on a deprecation, which SDKs have in a place of its own. The sentence is that of
+ * `deprecationText`; test/clients/sdk/deprecated.mjs holds that both are the same.
+ */
 const withoutSentence = (description, { since, sunset, use, why }) => {
   const sentence = `Deprecated since ${since}: ${why} Use ${use} instead.${sunset === undefined ? '' : ` It ends on ${sunset}.`}`;
   const rest = [` ${sentence}`, `. ${sentence.slice(0, -1)}`, sentence.slice(0, -1)].reduce(

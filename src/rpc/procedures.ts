@@ -40,6 +40,7 @@ export const servedProcedures = (c: Routers): Procedures => {
   return new Map(
     procedures.map((procedure) => {
       const { id, router, name } = procedure;
+      // The contract's names lead to handlers of many types; `AllHandlers` has checked that each fits its procedure.
       return [id, { ...procedure, handle: handlers[router as keyof AllHandlers][name as never] }];
     }),
   );

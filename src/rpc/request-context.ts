@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Deprecation, idempotencyReplayed, type ProcedureMetadata } from '../../contract/index.ts';
+import { type Deprecation, idempotencyReplayed, type ProcedureMetadata, startOfDay } from '../../contract/index.ts';
 import { keyElsewhere } from '../auth/credential-hints.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { Deadline, type Meter } from '../base/deadline.ts';
@@ -61,8 +61,6 @@ const deadlineOf = (response: Response, ms: number, meter: Meter): Deadline => {
   return deadline;
 };
 
-const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
-
 /**
  * Tells by headers what the calls of a request use that is deprecated: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), of
  * several the first, and a link to each operation in the reference.
@@ -75,8 +73,8 @@ const deprecationHeaders = (response: Response, publicUrl = ''): RequestContext[
     const [since = ''] = all.map(({ deprecation }) => deprecation.since).toSorted();
     const [sunset] = all.flatMap(({ deprecation }) => deprecation.sunset ?? []).toSorted();
     const links = all.map(({ id: name }) => `<${publicUrl}/docs/#/${name.split('.')[0]}/${name}>`);
-    response.setHeader('Deprecation', `@${timeOf(since) / 1000}`);
-    if (sunset !== undefined) response.setHeader('Sunset', new Date(timeOf(sunset)).toUTCString());
+    response.setHeader('Deprecation', `@${startOfDay(since) / 1000}`);
+    if (sunset !== undefined) response.setHeader('Sunset', new Date(startOfDay(sunset)).toUTCString());
     response.setHeader(
       'Link',
       Array.from(new Set(links), (link) => `${link}; rel="deprecation"; type="text/html"`).join(', '),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Marks, tellDeprecations } from '../../../contract/index.ts';
+import { type DeprecationKeywords, tellDeprecations } from '../../../contract/index.ts';
 
 /** The part of JSON Schema that inputs of tools use. */
 export interface ToolSchema {
@@ -50,7 +50,7 @@ const small = (value: unknown, definitions: Definitions): unknown => {
   if (!isSchema(value)) return value;
   const whole = resolved(value, definitions);
   // After a description beside the reference took the place of the definition's.
-  tellDeprecations(whole as Marks);
+  tellDeprecations(whole as DeprecationKeywords);
   const members = Object.entries(whole)
     .filter(([keyword, said]) => isWorth(keyword, said))
     .map(([keyword, said]) => {
@@ -84,9 +84,7 @@ const shapeOf = (value: unknown): unknown => {
 
 /** The JSON Schema of a tool's output: names and types of its members. It has no references. */
 export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object' } => {
-  const { $defs = {}, ...whole } = z.toJSONSchema(output, { io: 'output' }) as ToolSchema & {
-    $defs?: Definitions;
-  };
+  const { $defs = {}, ...whole } = z.toJSONSchema(output, { io: 'output' }) as ToolSchema & { $defs?: Definitions };
   return { ...(shapeOf(small(whole, $defs)) as ToolSchema), type: 'object' };
 };
 
@@ -95,9 +93,7 @@ export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object'
  * references, and no choice at the top, which some clients do not understand.
  */
 export const inputSchemaOf = (input: z.ZodType): ToolSchema & { type: 'object' } => {
-  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & {
-    $defs?: Definitions;
-  };
+  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & { $defs?: Definitions };
   const members = Object.entries(small(whole, $defs) as ToolSchema).filter(
     ([keyword]) => !COMPOSERS.has(keyword) && keyword !== 'description',
   );

@@ -108,14 +108,16 @@ export const trpcTransport = (
   /** Mounts the procedures of the contract. */
   const mount = (router: Router): void => {
     const routes = Object.fromEntries(calls.procedures.map((procedure) => [procedure.id, mounted(procedure)]));
-    const handlers = calls.procedures.map(({ id }) => [
-      id,
-      async ({ req, res }: { req: Request; res: Response }) => {
-        sendJson(res, 200, await answerTo(id, req, res));
-        return { status: 200 as const, body: undefined };
-      },
-    ]);
-    createExpressEndpoints(routes, Object.fromEntries(handlers), router, { logInitialization: false });
+    const handlers = Object.fromEntries(
+      calls.procedures.map(({ id }) => [
+        id,
+        async ({ req, res }: { req: Request; res: Response }) => {
+          sendJson(res, 200, await answerTo(id, req, res));
+          return { status: 200 as const, body: undefined };
+        },
+      ]),
+    );
+    createExpressEndpoints(routes, handlers, router, { logInitialization: false });
   };
 
   const withRateLimits: RequestHandler = (_request, response, next) => {

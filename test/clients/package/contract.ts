@@ -1,4 +1,4 @@
-// A program of those who use the contract: with its types, and at run time.
+// This program of a user imports the contract: its types, and at run time its schemas.
 import { initClient } from '@ts-rest/core';
 import { contract } from 'content-gateway/contract';
 

@@ -1,4 +1,4 @@
-// A program of those who use tRPC: with the types of the package, of which nothing runs.
+// This program of a user calls by tRPC. It imports types of the package, and nothing that runs.
 import { createTRPCClient, httpBatchLink, TRPCClientError } from '@trpc/client';
 import type { AppRouter } from 'content-gateway/trpc';
 import superjson from 'superjson';

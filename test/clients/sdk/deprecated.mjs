@@ -13,7 +13,8 @@ const deprecationOf = (why) => ({
 });
 /** Writes documents with deprecations to a folder. */
 export const plantDeprecations = async (folder) => {
-  const { deprecationText, operationMarks, tellDeprecations } = await import('../../../dist/contract/deprecation.js');
+  const { deprecationText, deprecationKeywords, tellDeprecations } =
+    await import('../../../dist/contract/deprecation.js');
   mkdirSync(folder, { recursive: true });
   for (const name of ['openapi.json', 'openapi-3.0.json']) {
     const document = JSON.parse(readFileSync(join(published, name), 'utf8'));
@@ -23,12 +24,12 @@ export const plantDeprecations = async (folder) => {
       if (name === 'openapi-3.0.json' && properties[member].$ref) {
         properties[member] = { allOf: [{ $ref: properties[member].$ref }] };
       }
-      Object.assign(properties[member], operationMarks(deprecationOf(member)));
+      Object.assign(properties[member], deprecationKeywords(deprecationOf(member)));
       tellDeprecations(properties[member]);
     };
     for (const id of ['game.list', 'game.getTypeStats', 'event.list', 'game.getById']) {
       const { post } = document.paths[`/api/trpc/${id}`];
-      Object.assign(post, operationMarks(deprecationOf(id)));
+      Object.assign(post, deprecationKeywords(deprecationOf(id)));
       post.description += ` ${deprecationText(deprecationOf(id))}`;
     }
     plant(schemas.GameInput.properties, 'version');
