@@ -51,6 +51,12 @@ export const halfDoneOf = ([row]: readonly unknown[]): HalfDone | undefined => {
 const CHANGES_ROWS = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 /** A server that lets others win over a transaction has done none of it. */
 const TRIES = 10;
+/** A table that is in use. */
+const LOCK_WAIT_TIMEOUT = 1205;
+/** How often a change of a table is tried: for two minutes, of which others wait for one at most. */
+const CHANGE_TRIES = 60;
+/** How long others have the table before it is tried again. */
+const CHANGE_PAUSE_MS = 1000;
 /** A tablet tells vtgate of changed tables within a second or two. */
 const TOLD_MS = 2000;
 
@@ -116,7 +122,7 @@ export class MysqlJournal implements Journal {
     const mayBeDone = this.#doubtful === step;
     await this.#note({ step, reached: undefined }, { isRunning: true, sql });
     try {
-      await this.#runner.query(sql);
+      await this.#change(sql);
     } catch (error) {
       if (mayBeDone && isDoneAlready(sql, error)) return;
       // The server has answered, and so has not done it. Otherwise it may do it yet.
@@ -124,6 +130,19 @@ export class MysqlJournal implements Journal {
         await this.#note({ step, reached: undefined }, { isRunning: mayBeDone, sql });
       }
       throw this.#failure(error, step, sql);
+    }
+  }
+
+  /** Changes a table once it is not in use. */
+  async #change(sql: string): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#runner.query(sql);
+        return;
+      } catch (error) {
+        if (driverError(error).errno !== LOCK_WAIT_TIMEOUT || tries === CHANGE_TRIES) throw error;
+        await sleep(CHANGE_PAUSE_MS);
+      }
     }
   }
 

@@ -8,6 +8,12 @@ const LOCK_WAIT_S = 120;
 /** How long a connection to Vitess does not ask for the lock that it holds, in milliseconds. */
 const RENEWAL_MS = 2000;
 
+/**
+ * How long a change of a table waits for the transactions that use the table, in seconds: the least there is. Whoever comes later waits behind it,
+ * also a transaction that one of these waits for, by a lock on a row. The server sees no deadlock in that.
+ */
+const TABLE_WAIT_S = 1;
+
 // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
 const NAME = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
 
@@ -49,8 +55,11 @@ export const whileMigrating = async <T>(
       });
     }
     if (isSharded) renewLock(runner);
+    // A setting of a session gives it connections of its own in vtgate, beside that which has the lock.
+    else await runner.query(`SET SESSION lock_wait_timeout = ${TABLE_WAIT_S}`);
     return await work(runner, new MysqlJournal(runner, { isSharded }));
   } finally {
+    if (!isSharded) await runner.query('SET SESSION lock_wait_timeout = DEFAULT').catch(() => undefined);
     await runner.query(`SELECT RELEASE_LOCK(${NAME})`).catch(() => undefined);
     await runner.release();
   }
