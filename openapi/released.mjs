@@ -7,12 +7,13 @@ const folder = fileURLToPath(new URL('released/', import.meta.url));
 /** A negative number if a version is lower than another. */
 export const compareVersions = (a, b) => a.localeCompare(b, 'en', { numeric: true });
 
-const versions = readdirSync(folder)
+/** From the oldest to the last. */
+export const releasedVersions = readdirSync(folder)
   .filter((name) => /^\d+\.\d+\.\d+$/.test(name))
   .toSorted(compareVersions);
 
-export const oldestVersion = versions[0];
-export const lastVersion = versions.at(-1);
+export const oldestVersion = releasedVersions[0];
+export const lastVersion = releasedVersions.at(-1);
 export const documentOf = (version) => `${folder}${version}/openapi.json`;
 
 if (process.argv[1] === import.meta.filename) {

@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Database } from '../../src/db/database.ts';
 import { schema } from '../../src/app/schema.ts';
-import { buildReleased } from '../clients/sdk/released.mjs';
+import { buildReleased } from '../harness/released.mjs';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase } from '../harness/app/database.ts';
 import { PROGRAM, runCli, type ServeProcess, startServe } from '../harness/app/program.ts';

@@ -13,9 +13,11 @@ import { startReaders } from '../harness/faults/readers.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { type Attempt, audit, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
-import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { type Environment, PROGRAM, runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { buildReleased, releasedVersions } from '../harness/released.mjs';
+import { until } from '../harness/until.ts';
 
-// Four instances on one database, behind the balancer as docs/scaling.md sets it up.
+// Instances on one database, behind the balancer as docs/scaling.md sets it up.
 
 /** Five programs start, some of them again, on a machine that may be busy with others. */
 const PATIENCE_MS = 300_000;
@@ -29,59 +31,61 @@ let ports: number[];
 let served: ServeProcess[];
 let balancer: Haproxy;
 
-const start = (port: number): Promise<ServeProcess> =>
+const start = (port: number, program = PROGRAM, env: Environment = {}): Promise<ServeProcess> =>
   startServe({
     url: database.url,
-    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', SHUTDOWN_DELAY_MS, PORT: String(port) },
+    program,
+    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', SHUTDOWN_DELAY_MS, PORT: String(port), ...env },
   });
+
+afterEach(async () => {
+  await balancer.close();
+  await Promise.all(served.map((one) => one.stop('SIGKILL')));
+  await database.drop();
+});
+
+/** Each has one request under way. */
+const CALLERS = 10;
+const LOAD = '4 writers, 2 togglers, 4 readers';
+
+/** Callers that repeat nothing, so that whatever fails is seen. */
+const startCallers = async () => {
+  const writers = startWriters(balancer.url, key, { count: 4, obedient: false });
+  const togglers = await startTogglers(balancer.url, key, { count: 2, obedient: false });
+  const readers = startReaders(
+    balancer.url,
+    [
+      { procedure: 'game.list', input: { limit: 20, page: 1 } },
+      { procedure: 'game.list', input: { limit: 20, page: 1 }, key },
+      { procedure: 'user.me', input: {}, key },
+      { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
+    ],
+    { restMs: 1 },
+  );
+  return {
+    writers,
+    togglers,
+    stop: async (): Promise<Attempt[]> => {
+      await Promise.all([writers.stop(), togglers.stop(), readers.stop()]);
+      return [...writers.attempts, ...togglers.attempts, ...readers.attempts];
+    },
+  };
+};
+
+/** Those that did not succeed, in words. */
+const failuresOf = (attempts: readonly Attempt[]): string[] =>
+  attempts
+    .filter(({ outcome }) => outcome !== 'ok')
+    .map(({ procedure, outcome, at, ms }) => `${procedure} ${outcome}, ${Math.round(at)}–${Math.round(at + ms)} ms`);
 
 describe('instances behind HAProxy', () => {
   beforeEach(async () => {
     database = await createDatabase();
     key = await aKey(database.url);
     ports = await freePorts(4);
-    served = await Promise.all(ports.map(start));
+    served = await Promise.all(ports.map((port) => start(port)));
     balancer = await startHaproxy(ports);
   }, PATIENCE_MS);
-  afterEach(async () => {
-    await balancer.close();
-    await Promise.all(served.map((one) => one.stop('SIGKILL')));
-    await database.drop();
-  });
-
-  /** Each has one request under way. */
-  const CALLERS = 10;
-  const LOAD = '4 writers, 2 togglers, 4 readers';
-
-  /** Callers that repeat nothing, so that whatever fails is seen. */
-  const startCallers = async () => {
-    const writers = startWriters(balancer.url, key, { count: 4, obedient: false });
-    const togglers = await startTogglers(balancer.url, key, { count: 2, obedient: false });
-    const readers = startReaders(
-      balancer.url,
-      [
-        { procedure: 'game.list', input: { limit: 20, page: 1 } },
-        { procedure: 'game.list', input: { limit: 20, page: 1 }, key },
-        { procedure: 'user.me', input: {}, key },
-        { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
-      ],
-      { restMs: 1 },
-    );
-    return {
-      writers,
-      togglers,
-      stop: async (): Promise<Attempt[]> => {
-        await Promise.all([writers.stop(), togglers.stop(), readers.stop()]);
-        return [...writers.attempts, ...togglers.attempts, ...readers.attempts];
-      },
-    };
-  };
-
-  /** Those that did not succeed, in words. */
-  const failuresOf = (attempts: readonly Attempt[]): string[] =>
-    attempts
-      .filter(({ outcome }) => outcome !== 'ok')
-      .map(({ procedure, outcome, at, ms }) => `${procedure} ${outcome}, ${Math.round(at)}–${Math.round(at + ms)} ms`);
 
   test(
     'when one of four instances is killed, no request fails but those in flight on it',
@@ -148,6 +152,66 @@ describe('instances behind HAProxy', () => {
       });
       expect(failuresOf(attempts)).toEqual([]);
       expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
+      await withDatabase(database.url, expectExactCounts);
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('two instances of a release behind HAProxy', () => {
+  const run = async (program: string, ...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCli(args, { env: { DATABASE_URL: database.url }, program });
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with status ${code}:\n${stdout}\n${stderr}`);
+    return stdout.trim();
+  };
+
+  /** With a log of the calls, which tells when the balancer sends some. */
+  const startOne = (port: number, program: string): Promise<ServeProcess> =>
+    start(port, program, { LOG_LEVEL: 'info', AUTO_MIGRATE: 'false' });
+
+  const hasServed = (service: ServeProcess): boolean => service.log().includes('"procedure":"game.create"');
+
+  test.each(releasedVersions)(
+    'a rolling upgrade from %s fails no request, nor does the way back',
+    async (version) => {
+      const { program: released } = buildReleased(version);
+      database = await createDatabase({ empty: true });
+      await run(released, 'migrate');
+      const user = await run(released, 'users', 'create', '--nickname', 'author');
+      key = await run(released, 'keys', 'create', '--user', user, '--scopes', 'content:write,user:read');
+      ports = await freePorts(2);
+      served = await Promise.all(ports.map((port) => startOne(port, released)));
+      balancer = await startHaproxy(ports);
+
+      const callers = await startCallers();
+      await callers.writers.succeeded(20);
+      await run(PROGRAM, 'migrate');
+      let replaced = 0;
+      for (const program of [PROGRAM, released]) {
+        for (const [index, port] of ports.entries()) {
+          await callers.writers.succeeded(20);
+          expect(await served[index]!.stop('SIGTERM')).toBe(0);
+          await callers.writers.succeeded(20);
+          const service = await startOne(port, program);
+          served[index] = service;
+          await until(() => hasServed(service));
+          replaced += 1;
+        }
+      }
+      await callers.writers.succeeded(20);
+      const attempts = await callers.stop();
+
+      const checked = await audit(database.url, callers.writers, callers.togglers);
+      noteResult({
+        fault: `rolling upgrade of two instances from ${version}, and back, behind HAProxy`,
+        rounds: replaced,
+        load: LOAD,
+        ...checked,
+        seen: `${attempts.length} requests: ${outcomesInWords(attempts)}`,
+      });
+      expect(failuresOf(attempts)).toEqual([]);
+      expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
+      await run(PROGRAM, 'reconcile', '--fix');
       await withDatabase(database.url, expectExactCounts);
     },
     PATIENCE_MS,

@@ -7,7 +7,7 @@ import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, type TR
 import superjson from 'superjson';
 import type { AppRouter } from '../../openapi/trpc.ts';
 import { startApp, type TestUser } from '../harness/app/app.ts';
-import * as trpc10 from '../clients/trpc-10/index.ts';
+import * as trpc10 from 'trpc-10-clients';
 
 const app = await startApp();
 afterAll(() => app.stop());

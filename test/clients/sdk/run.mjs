@@ -1,7 +1,8 @@
-// npm run test:sdk [-- <language> … --steps <step>,… --repeat <times>]: generates each SDK, packages it, installs the package in programs that are
+// npm run test:sdk [-- <language>|trpc … --steps <step>,… --repeat <times>]: generates each SDK, packages it, installs the package in programs that are
 // compiled strictly, and runs with them one and the same scenario against a gateway, all scripted exchanges against the fault
-// server, all messages of webhooks, the feed of events, the quick start of its README as it is printed, and the code samples of the document. Then the same with what is out in the world: the scenario against
-// the service of the last release, and an SDK of the last release's document against today's.
+// server, all messages of webhooks, the feed of events, the quick start of its README as it is printed, and the code samples of the document. Then what is out in the world, old and new together: the
+// scenario of the SDKs of each released document, and of today's, against the service of each release, and today's; likewise the clients of
+// tRPC. SDKs of a released document are held against the scripted exchanges and the quick start, too.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,33 +21,41 @@ import { BRAND, checkBrand } from './brand.mjs';
 import { checkDeprecations, plantDeprecations } from './deprecated.mjs';
 import { startFaultServer, startGateway } from './gateway.mjs';
 import { quickStartOf } from './quick-start.mjs';
-import { buildReleased } from './released.mjs';
+import { documentOf, releasedVersions } from '../../../openapi/released.mjs';
+import { buildReleased } from '../../harness/released.mjs';
+import { checkTypes, compileCalls, playCalls, trpcVersions } from '../trpc/play.mjs';
 import { printMatrix, printTable } from './report.mjs';
 import { playSamples } from './samples.mjs';
-import { compareRun } from './vectors.mjs';
+import { compareRun, vectorsFor } from './vectors.mjs';
 import { VECTORS as WEBHOOK_VECTORS, compareWebhooks } from './webhooks.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const build = join(root, 'build/sdk');
-const oldBuild = join(root, 'build/sdk-released');
+const TODAY = 'today';
+/** Where the SDKs of a document are made. */
+const buildOf = (version) => (version === TODAY ? build : join(root, 'build/sdk-released', version));
 const brandBuild = join(root, 'build/sdk-brand');
 const transcript = readFileSync(new URL('transcript.txt', import.meta.url), 'utf8');
 /** What the programs print of the feed of events. */
 const FOLLOWED = [...[1, 2, 3, 4].map((number) => `game.created follow ${number}`), 'cursor: there', ''].join('\n');
+const CURRENT_DOCUMENT = join(root, 'openapi/openapi.json');
 const QUICK_START_LINE = '星の伝説 GAME_NOT_FOUND';
-/** Lines of the transcript that the last release would write otherwise: it has no idempotency, and words less. */
-const NEW_SINCE_RELEASE = new Map([
-  [
-    transcript.split('\n').find((line) => line.startsWith('400 VALIDATION_FAILED')),
-    '400 VALIDATION_FAILED: /title too_small must have at least 1 character, has 0; /coverUrl invalid_format must be an absolute http or https URL without spaces',
-  ],
-  ['again: 一度きり, the same', 'again: 一度きり, another'],
-  ['422 IDEMPOTENCY_MISMATCH', 'not refused'],
-  [
-    transcript.split('\n').find((line) => line.startsWith('game.getById: 404')),
-    'game.getById: 404 GAME_NOT_FOUND: There is no game with this id. (request scenario)',
-  ],
-]);
+/** The lines of the transcript that a release writes otherwise. */
+const OTHER_LINES = {
+  // It has no idempotency, and words less.
+  '1.0.0': new Map([
+    [
+      transcript.split('\n').find((line) => line.startsWith('400 VALIDATION_FAILED')),
+      '400 VALIDATION_FAILED: /title too_small must have at least 1 character, has 0; /coverUrl invalid_format must be an absolute http or https URL without spaces',
+    ],
+    ['again: 一度きり, the same', 'again: 一度きり, another'],
+    ['422 IDEMPOTENCY_MISMATCH', 'not refused'],
+    [
+      transcript.split('\n').find((line) => line.startsWith('game.getById: 404')),
+      'game.getById: 404 GAME_NOT_FOUND: There is no game with this id. (request scenario)',
+    ],
+  ]),
+};
 const MINUTE = 60_000;
 
 /** Runs a command to its end, while this program goes on. Returns its standard output. @throws Error that says how it ended otherwise */
@@ -79,7 +88,7 @@ const compare = (output, wanted) => {
   );
 };
 
-/** Does something with a gateway of its own, given the environment that `startGateway` makes. */
+/** Does something with a gateway of its own, given the environment that `startGateway` makes. Returns the calls that came. */
 const withGateway = async (use, program) => {
   const gateway = await startGateway(program);
   try {
@@ -87,6 +96,7 @@ const withGateway = async (use, program) => {
   } finally {
     await gateway.stop();
   }
+  return gateway.calls;
 };
 
 const programOf = ({ name }) => fileURLToPath(new URL(`${name}/run`, import.meta.url));
@@ -103,21 +113,29 @@ const playScenario = (language, { gateway, sdk = build, wanted = transcript, mor
     gateway,
   );
 
-const playVectors = async (language, runs) => {
-  const server = await startFaultServer();
+/** Has the fault server play vectors with each variant of a client. Returns what came of each run. @throws Error if a vector failed */
+const playVectors = async (language, { version = TODAY, more = {}, runs = [] } = {}) => {
+  const sdk = buildOf(version);
+  const vectors = vectorsFor(version === TODAY ? CURRENT_DOCUMENT : documentOf(version));
+  const file = join(sdk, `vectors-${language.name}.json`);
+  writeFileSync(file, JSON.stringify({ vectors }));
+  const server = await startFaultServer(file);
   try {
     for (const variant of language.variants) {
       const name = [language.name, variant].filter(Boolean).join('-');
       const proxy = { HTTP_PROXY: server.url, NO_PROXY: 'direct.invalid', http_proxy: undefined, no_proxy: undefined };
-      const env = { VECTORS_URL: server.url, VECTORS_RUN: name, ...proxy };
+      const env = { VECTORS_URL: server.url, VECTORS_RUN: name, SDK_BUILD: sdk, ...proxy, ...more };
       const output = await run(programOf(language), ['vectors', ...(variant ? [variant] : [])], { env });
-      runs.push({ run: name, results: await compareRun(server, { run: name, product: language.name, output }) });
+      const compared = { run: name, product: language.name, vectors, build: sdk, output };
+      runs.push({ run: name, results: await compareRun(server, compared) });
     }
   } finally {
     await server.stop();
   }
-  const failed = runs.flatMap(({ results }) => results).filter(({ found }) => found.length > 0).length;
-  if (failed > 0) throw new Error(`${failed} vectors failed; the matrix below says which`);
+  const failed = runs.flatMap(({ results }) => results).filter(({ found }) => found.length > 0);
+  const words = failed.map(({ name, found }) => `\n  ${name}: ${found.join('; ')}`);
+  if (failed.length > 0) throw new Error(`${failed.length} vectors failed:${words.join('')}`);
+  return runs;
 };
 
 const unwrapWebhooks = async (language) =>
@@ -128,7 +146,7 @@ const followEvents = (language) =>
 
 /** Follows the quick start in an empty folder. @throws Error if its last line isn't what it should be */
 const followQuickStart = async (language, env) => {
-  const { commands, path, program } = quickStartOf(join(build, language.name, 'README.md'));
+  const { commands, path, program } = quickStartOf(join(env.SDK_BUILD ?? build, language.name, 'README.md'));
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   try {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -148,17 +166,69 @@ const runSamples = (language) =>
     run(programOf(language), args, { env }),
   );
 
-const playOnReleasedService = (language) => {
-  const lines = transcript.split('\n').map((line) => NEW_SINCE_RELEASE.get(line) ?? line);
-  return playScenario(language, { gateway: buildReleased().program, wanted: lines.join('\n') });
+/** What is served: each release, and what is here. */
+const services = [
+  ...releasedVersions.map((version) => ({ version, ...buildReleased(version) })),
+  { version: TODAY, folder: root },
+];
+/** The releases whose SDKs are not those of today. */
+const olderDocuments = services.filter(
+  ({ version }) => version !== TODAY && !readFileSync(documentOf(version)).equals(readFileSync(CURRENT_DOCUMENT)),
+);
+/** Of each client, what came of its calls to each service. */
+const together = new Map();
+
+/** Notes what came of a client's calls to a service. @throws Error if some failed */
+const note = (client, version, { operations, failed }) => {
+  const calls = [...operations.values()].reduce((sum, count) => sum + count, 0);
+  together.set(client, { ...together.get(client), [version]: `${calls}, ${failed} failed` });
+  if (failed > 0) throw new Error(`${failed} of ${calls} calls of ${client} to ${version} failed`);
 };
 
-const playReleasedDocument = async (language) => {
-  const env = { SDK_BUILD: oldBuild, SDK_DOCUMENTS: buildReleased().documents };
-  await run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
-  await packageIt(language, env);
-  await run(programOf(language), ['compile'], { env });
-  return playScenario(language, { sdk: oldBuild });
+/** Plays the scenario of an SDK against each service. */
+const playOnServices = async (language, sdk) => {
+  for (const { version, program } of services) {
+    const lines = transcript.split('\n').map((line) => OTHER_LINES[version]?.get(line) ?? line);
+    const calls = await playScenario(language, { gateway: program, sdk: buildOf(sdk), wanted: lines.join('\n') });
+    note(`${language.name}, SDK of ${sdk}`, version, calls);
+  }
+};
+
+/** Makes the SDK of each released document, and does with it what its users do. */
+const playReleasedDocuments = async (language) => {
+  for (const { version, documents } of olderDocuments) {
+    const env = { SDK_BUILD: buildOf(version), SDK_DOCUMENTS: documents };
+    await run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
+    await packageIt(language, env);
+    await run(programOf(language), ['compile'], { env });
+    await playOnServices(language, version);
+    await withGateway((gateway) => followQuickStart(language, { ...gateway, ...env }));
+    const runs = await playVectors(language, { version, more: env });
+    const results = runs.flatMap(({ results: ofRun }) => ofRun);
+    const client = `${language.name}, SDK of ${version}`;
+    together.set(client, { ...together.get(client), exchanges: results.filter(({ skipped }) => !skipped).length });
+  }
+};
+
+/** Makes the calls of tRPC's clients, which must compile with the types of each service, to each service. Returns whether that went well. */
+const testTrpc = async () => {
+  const known = Object.keys(JSON.parse(readFileSync(documentOf(releasedVersions[0]), 'utf8')).paths);
+  try {
+    for (const { folder } of services) await checkTypes(folder);
+    await compileCalls();
+    for (const trpc of trpcVersions) {
+      for (const { version, program } of services) {
+        const calls = await withGateway((env) => playCalls(trpc, env), program);
+        note(`tRPC ${trpc}, types of each`, version, calls);
+        const unused = known.find((path) => !calls.operations.has(path.split('/').at(-1)));
+        if (unused !== undefined) throw new Error(`${unused} is called by no client`);
+      }
+    }
+    return true;
+  } catch (error) {
+    console.error(`!!! tRPC failed: ${error.message}`);
+    return false;
+  }
 };
 
 /** Makes an SDK of documents in which something is deprecated, under other names. */
@@ -177,13 +247,13 @@ const steps = {
   package: (language) => packageIt(language),
   compile: (language) => run(programOf(language), ['compile']),
   scenario: (language) => playScenario(language, { more: { SCENARIO_CROWD: 'true' } }),
-  vectors: playVectors,
+  vectors: (language, runs) => playVectors(language, { runs }),
   webhooks: unwrapWebhooks,
   follow: followEvents,
   'quick start': (language) => withGateway((env) => followQuickStart(language, env)),
   samples: runSamples,
-  'released service': playOnReleasedService,
-  'released document': playReleasedDocument,
+  'released services': (language) => playOnServices(language, TODAY),
+  'released documents': playReleasedDocuments,
   brand: makeForAnotherBrand,
 };
 
@@ -251,21 +321,31 @@ if (unknown !== undefined) {
 const began = performance.now();
 // What is served is never older than its source; types are left to `npm run typecheck`.
 await run(process.execPath, ['.ci/build-if-stale.mjs', '--no-check']);
-// Not while the samples of a language call what this program serves.
-if (chosen.some((step) => step.startsWith('released'))) buildReleased();
-const languages = languagesNamed(positionals);
+const isTrpcTested = positionals.length === 0 || positionals.includes('trpc');
+const named = positionals.filter((name) => name !== 'trpc');
+const languages = isTrpcTested && named.length === 0 && positionals.length > 0 ? [] : languagesNamed(named);
+const hasTrpcFailed = isTrpcTested && !(await testTrpc());
 const tested = await testAll(languages, chosen);
 const rows = tested.map(({ row }) => row);
 
 printMatrix(tested.flatMap(({ runs }) => runs));
 console.log();
-printTable(rows);
+if (rows.length > 0) printTable(rows);
+if (together.size > 0) {
+  console.log(
+    '\nCalls of each client to the service of each release, and scripted exchanges of SDKs of earlier documents:',
+  );
+  const versions = services.map(({ version }) => version);
+  const cells = (found) => [...versions, 'exchanges'].map((column) => [column, found[column] ?? '-']);
+  const clients = [...together].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+  printTable(clients.map(([client, found]) => ({ client, ...Object.fromEntries(cells(found)) })));
+}
 console.log();
 for (const language of languages) for (const line of artifactsOf(language)) console.log(line);
 const isSkipped = ({ lines }) => String(lines).startsWith('lacks');
 const passed = rows.filter((row) => !isSkipped(row) && !Object.values(row).includes('FAILED')).length;
 const skipped = process.env.CI === 'true' ? 0 : rows.filter(isSkipped).length;
-const failed = rows.length - passed - skipped;
+const failed = rows.length - passed - skipped + (hasTrpcFailed ? 1 : 0);
 console.log(`\nAll in ${((performance.now() - began) / 1000).toFixed(0)} s`);
 console.log(`SDKs: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 const root = new URL('../../../', import.meta.url);
 const read = (path) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));
 
-const { vectors } = read('openapi/sdk/vectors.json');
+const { vectors: all } = read('openapi/sdk/vectors.json');
 
 const USER_AGENT =
   /^content-gateway-(typescript|python|go|java|rust)\/\d+\.\d+\.\d+ \(contract \d+\.\d+\.\d+; \w+ \S+\)/;
@@ -240,6 +240,20 @@ const differences = (vector, came, seen, { run, url, product, operations, key, b
   return found.found;
 };
 
+const operationsOf = (build) =>
+  new Map(JSON.parse(readFileSync(`${build}/operations.json`, 'utf8')).map((operation) => [operation.id, operation]));
+
+const pathsIn = (document) => new Set(Object.keys(JSON.parse(readFileSync(document, 'utf8')).paths));
+
+/** The vectors for an SDK of a document: all but those of operations that the document of today alone has. */
+export const vectorsFor = (document) => {
+  const [own, known] = [document, new URL('openapi/openapi.json', root)].map(pathsIn);
+  return all.filter(({ call: { operation } }) => {
+    const path = `/api/trpc/${operation}`;
+    return own.has(path) || !known.has(path);
+  });
+};
+
 // On a connection of its own: while an SDK runs, nobody here would notice that the server closes one that idles.
 const ask = async (url) => (await fetch(url, { headers: { connection: 'close' } })).json();
 
@@ -248,11 +262,12 @@ const ask = async (url) => (await fetch(url, { headers: { connection: 'close' } 
  *
  * @param server `{url}` of the fault server
  * @param run its name there; `product` the language in its `User-Agent`
+ * @param vectors those that the server has; `build` where the SDK was generated
  * @param output what the program printed: a line of JSON for each vector
  * @returns of each vector, `{name, found, skipped}`: what it did otherwise, in words; and why it did not play it, which only a
  *   client whose calls cannot be cancelled, or that checks no types, may
  */
-export const compareRun = async (server, { run, product, output }) => {
+export const compareRun = async (server, { run, product, vectors, build, output }) => {
   const printed = new Map(
     output
       .split('\n')
@@ -262,7 +277,7 @@ export const compareRun = async (server, { run, product, output }) => {
   );
   const seen = await ask(`${server.url}/seen?run=${run}`);
   const told = await ask(`${server.url}/vectors?run=${run}`);
-  const operations = new Map(read('build/sdk/operations.json').map((operation) => [operation.id, operation]));
+  const operations = operationsOf(build);
   return vectors.map((vector, index) => {
     const { key, baseUrl } = told[index];
     const more = { run, url: server.url, product, operations, key, baseUrl };

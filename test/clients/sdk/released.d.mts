@@ -1,2 +1,0 @@
-/** The last release: its compiled command line, and the folder of its documents. */
-export const buildReleased: () => { program: string; documents: string };
