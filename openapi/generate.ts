@@ -9,11 +9,18 @@ const VERSIONED = [
   ['openapi/workflows.arazzo.yaml', /(?<=^ {2}version: ).+/gm],
   ['Dockerfile', /(?<=^ARG VERSION=).+/gm],
   ['deploy/kubernetes/kustomization.yaml', /(?<=^ +newTag: ).+/gm],
+  ['deploy/ci/compose.yaml', /(?<=:-content-gateway:)[\d.]+/g],
 ] as const;
+/** Where the newest package of the major version is named. */
+const MAJOR_VERSION = /(?<=\bcontent-gateway@)\d+\b/g;
+const OF_MAJOR_VERSION = ['action.yml', 'github-workflow.yml', 'gitlab.yml'].map((name) => `deploy/ci/${name}`);
 
 const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 writeFileSync('openapi/openapi.json', formatDocument(await buildDocument(version, '3.1')));
 writeFileSync('openapi/openapi-3.0.json', formatDocument(await buildDocument(version, '3.0')));
 for (const [path, text] of await filledGuides()) writeFileSync(path, text);
-for (const [path, place] of VERSIONED) writeFileSync(path, readFileSync(path, 'utf8').replaceAll(place, version));
+const replace = (path: string, place: RegExp, text: string): void =>
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(place, text));
+for (const [path, place] of VERSIONED) replace(path, place, version);
+for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md']) replace(path, MAJOR_VERSION, version.split('.', 1).join());

@@ -44,12 +44,12 @@ export const recipe = async ({ env }) => {
   const { sandbox, verify } = compose.services;
   assert.equal(verify.image, sandbox.image);
 
-  const { context, target } = sandbox.build;
-  const instructions = instructionsOf(await readFile(join(root, 'deploy/ci', context, 'Dockerfile'), 'utf8'));
-  const textOf = (name, from = 0) => instructions.slice(from).find((instruction) => instruction.name === name).text;
-  const begin = instructions.findIndex(({ name, text }) => name === 'FROM' && text.endsWith(` AS ${target}`));
-  assert.notEqual(begin, -1, `the stage ${target}`);
-  const command = lineOf(textOf('ENTRYPOINT'), textOf('CMD', begin));
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  assert.equal(sandbox.image, `\${GATEWAY_IMAGE:-content-gateway:${version}}`);
+
+  const instructions = instructionsOf(await readFile(join(root, 'Dockerfile'), 'utf8'));
+  const textOf = (name) => instructions.find((instruction) => instruction.name === name).text;
+  const command = `${lineOf(textOf('ENTRYPOINT'))} ${sandbox.command}`;
   const health = lineOf(/CMD (\[.*\])$/.exec(textOf('HEALTHCHECK'))[1]);
   const variables = Object.fromEntries(
     instructions

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runAction } from './support/action.mjs';
-import { INSTALLED, clone, productionPackages, root } from './support/clone.mjs';
+import { machineOf, packageOf, root } from './support/clone.mjs';
 import { freePort } from '../harness/free-ports.mjs';
 import { run } from './support/shell.mjs';
 import { actionlint, need } from './support/tools.mjs';
@@ -10,13 +10,28 @@ import { readYaml } from './support/yaml.mjs';
 
 const isVerify = ({ id }) => id === 'verify';
 
-/** Has actionlint read the workflow as it will lie in a repository, with the action beside it. */
+const WORKFLOW = join(root, 'deploy/ci/github-workflow.yml');
+const ACTION = join(root, 'deploy/ci/action.yml');
+
+/** What the guide says of GitHub Actions. */
+const readGuide = async () => {
+  const page = await readFile(join(root, 'docs/ci.md'), 'utf8');
+  return page.split('### GitHub Actions\n')[1].split(/^##/m, 1)[0];
+};
+
+/** Has actionlint read the workflow as it will lie in a repository, and the guide's step, with the action where it uses it. */
 const lint = async (folder, env) => {
   await need('go');
   const repository = join(folder, 'repository');
-  await mkdir(join(repository, '.github/workflows'), { recursive: true });
-  await cp(join(root, 'deploy/ci/github-workflow.yml'), join(repository, '.github/workflows/contract.yml'));
-  await cp(join(root, 'deploy/ci'), join(repository, 'gateway/deploy/ci'), { recursive: true });
+  const workflows = join(repository, '.github/workflows');
+  await mkdir(workflows, { recursive: true });
+  await cp(WORKFLOW, join(workflows, 'contract.yml'));
+  const [, step] = /^```yaml\n([\s\S]*?)^```$/m.exec(await readGuide());
+  const [, place] = /uses: \.\/(\S+)/.exec(step);
+  await mkdir(join(repository, place), { recursive: true });
+  await cp(ACTION, join(repository, place, 'action.yml'));
+  const head = 'on: push\njobs:\n  verify:\n    runs-on: ubuntu-24.04\n    steps:\n';
+  await writeFile(join(workflows, 'verify.yml'), head + step.replaceAll(/^(?=.)/gm, '      '));
   await run('git init --quiet . && "$ACTIONLINT" -no-color', {
     cwd: repository,
     env: { ...env, ACTIONLINT: await actionlint() },
@@ -25,9 +40,8 @@ const lint = async (folder, env) => {
 
 /** The guide's table of the action's inputs lists all of them, and its outputs are named. */
 const checkGuide = async () => {
-  const { inputs, outputs } = await readYaml(join(root, 'deploy/ci/action.yml'));
-  const page = await readFile(join(root, 'docs/ci.md'), 'utf8');
-  const [, section] = page.split('### GitHub Actions\n');
+  const { inputs, outputs } = await readYaml(ACTION);
+  const section = await readGuide();
   const [table] = /\n\| Input [\s\S]*?\n\n/.exec(section);
   assert.deepEqual(
     [...table.matchAll(/^\| `(.+?)` /gm)].map(([, name]) => name),
@@ -40,34 +54,43 @@ const checkGuide = async () => {
   );
 };
 
-/** The shell lines of the workflow that need neither Docker nor a checkout: those where a team's tests stand. */
-const runTests = async (folder, env, gateway) => {
-  const { env: shared, jobs } = await readYaml(join(root, 'deploy/ci/github-workflow.yml'));
-  const step = jobs.test.steps.find(({ name }) => name === 'Your tests');
-  assert.equal(shared.SANDBOX_KEY, gateway.key);
-  await run(step.run, { cwd: folder, env: { ...env, ...shared, ...step.env, CONTENT_GATEWAY_URL: gateway.url } });
+/** The shell lines of the workflow, in one shell, since the sandbox goes on from step to step. */
+const runWorkflow = async (folder, env) => {
+  const { env: shared, jobs } = await readYaml(WORKFLOW);
+  const port = await freePort();
+  const own = {
+    PORT: String(port),
+    CONTENT_GATEWAY_URL: `http://localhost:${port}`,
+    GATEWAY_PACKAGE: await packageOf(env),
+  };
+  const lines = jobs.test.steps.flatMap(({ run: text }) => text ?? []).join('\n');
+  await run(lines, { cwd: folder, env: { ...machineOf(folder, env), ...shared, ...own } });
+  assert.match(await readFile(join(folder, 'sandbox.log'), 'utf8'), /^Content Gateway .*, sandbox$/m);
+  const junit = await readFile(join(folder, 'verify.xml'), 'utf8');
+  assert.match(junit, /<testsuites [^>]*\bfailures="0"/);
 };
 
 export const recipe = async ({ gateway, folder, env }) => {
   await checkGuide();
   await lint(folder, env);
-  await runTests(folder, env, gateway);
+  const { GATEWAY_KEY: _, ...keyless } = env;
+  await runWorkflow(folder, keyless);
 
-  const file = join(await clone(folder, env), 'deploy/ci/action.yml');
+  const machine = machineOf(folder, env);
   const verify = (options) =>
-    runAction(file, { env, workspace: folder, ...options, inputs: { url: gateway.url, ...options.inputs } });
+    runAction(ACTION, { env: machine, workspace: folder, ...options, inputs: { url: gateway.url, ...options.inputs } });
 
-  await symlink(await productionPackages(env), join(folder, 'node_modules'));
   // As one without a key, whose environment the shell of the action has.
-  const anonymous = { ...env, ...INSTALLED, GATEWAY_KEY: '' };
-  const all = await verify({ env: anonymous, inputs: { seed: '7', junit: 'reports.xml' } });
+  const anonymous = { ...machine, GATEWAY_KEY: '' };
+  const given = { seed: '7', junit: 'reports.xml', package: await packageOf(env) };
+  const all = await verify({ env: anonymous, inputs: given });
   const { passed, failed, skipped, seed } = all.outputs;
   assert.ok(Number(passed) > 1000, all.log);
   assert.deepEqual({ failed, seed }, { failed: '0', seed: '7' });
   assert.match(all.summary, new RegExp(`^${passed} checks passed, 0 failed, ${skipped} were skipped`, 'm'));
   assert.match(await readFile(join(folder, 'reports.xml'), 'utf8'), /<testsuites /);
 
-  // The second time, it is built.
+  // The second time, it is installed.
   const options = { steps: isVerify, inputs: { 'read-only': 'true', 'max-skipped': '0' } };
   const read = await verify({ ...options, statuses: [1] });
   assert.equal(read.outputs.failed, '0');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clone, root } from './support/clone.mjs';
+import { machineOf, packageOf, root } from './support/clone.mjs';
 import { freePort } from '../harness/free-ports.mjs';
 import { run } from './support/shell.mjs';
 import { readYaml } from './support/yaml.mjs';
@@ -35,44 +35,22 @@ const runJob = async (pipeline, name, { folder, env, variables, skip = () => fal
 const countOf = (junit, name) => Number(new RegExp(`<testsuites [^>]*\\b${name}="(\\d+)"`).exec(junit)?.[1]);
 const told = (junit) => `${countOf(junit, 'tests')} checks (${countOf(junit, 'skipped')} skipped)`;
 
-/** Makes the package of a release, with what is not committed yet. Returns the archive. */
-const packageOf = async (folder, env) => {
-  const copy = await clone(folder, env);
-  const out = join(folder, 'release');
-  await run(
-    `ln -s "$ROOT/node_modules" node_modules
-    echo node_modules >>.git/info/exclude
-    git add --all
-    git -c user.name=recipe -c user.email= commit --quiet --allow-empty --message 'What is not committed yet'
-    npm run -s release -- --out "$OUT" --only npm`,
-    { cwd: copy, env: { ...env, ROOT: root, OUT: out } },
-  );
-  const files = await readdir(out);
-  return join(
-    out,
-    files.find((name) => name.endsWith('.tgz')),
-  );
-};
-
 export const recipe = async ({ gateway, folder, env }) => {
   const pipeline = await readYaml(join(root, 'deploy/ci/gitlab.yml'));
   const { GATEWAY_KEY, ...anonymous } = env;
   assert.equal(pipeline['gateway-sandbox'].variables.CONTENT_GATEWAY_API_KEY, GATEWAY_KEY);
 
-  // npm's global packages are those of the job's container.
-  const prefix = join(folder, 'container');
-  const container = { npm_config_prefix: prefix, PATH: `${join(prefix, 'bin')}:${env.PATH}` };
   const sandbox = await runJob(pipeline, 'gateway-sandbox', {
     folder,
-    env: { ...anonymous, ...container },
-    variables: { GATEWAY_PACKAGE: await packageOf(folder, env), PORT: String(await freePort()) },
+    env: machineOf(folder, anonymous),
+    variables: { GATEWAY_PACKAGE: await packageOf(env), PORT: String(await freePort()) },
   });
   assert.match(await readFile(join(folder, 'sandbox.log'), 'utf8'), /^Content Gateway .*, sandbox$/m);
 
   const before = new Set(pipeline['.gateway'].before_script);
   const staging = await runJob(pipeline, 'gateway-staging', {
     folder,
-    env: { ...env, ...container },
+    env: machineOf(folder, env),
     variables: { GATEWAY_STAGING_URL: gateway.url },
     // Both jobs begin alike.
     skip: (line) => before.has(line),

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,7 @@ import { run } from './shell.mjs';
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Clones this repository into a folder, and adds what is not committed yet. Returns the clone's folder. */
-export const clone = async (folder, env) => {
+const clone = async (folder, env) => {
   const target = join(folder, 'gateway');
   await run(
     `git clone --quiet --depth 1 "file://$ROOT" "$TARGET"
@@ -21,23 +22,35 @@ export const clone = async (folder, env) => {
   return target;
 };
 
-const installedPackages = async (env) => {
-  const folder = mkdtempSync(join(tmpdir(), 'recipes-packages-'));
+const makePackage = async (env) => {
+  const folder = mkdtempSync(join(tmpdir(), 'recipes-package-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const target = await clone(folder, env);
-  await run('deploy/ci/install', { cwd: target, env, seconds: 600 });
-  return join(target, 'node_modules');
+  const out = join(folder, 'release');
+  await run(
+    `ln -s "$ROOT/node_modules" node_modules
+    echo node_modules >>.git/info/exclude
+    git add --all
+    git -c user.name=recipe -c user.email= commit --quiet --allow-empty --message 'What is not committed yet'
+    npm run -s release -- --out "$OUT" --only npm`,
+    { cwd: await clone(folder, env), env: { ...env, ROOT: root, OUT: out } },
+  );
+  const files = await readdir(out);
+  return join(
+    out,
+    files.find((name) => name.endsWith('.tgz')),
+  );
 };
 
-let packages;
+let made;
 
-/**
- * The packages that deploy/ci/install installs, which it does once for all recipes: in a folder above a clone, Node.js finds
- * them there. With the variables of `INSTALLED`, npm then installs no others.
- */
-export const productionPackages = (env) => {
-  packages ??= installedPackages(env);
-  return packages;
+/** The package of a release, with what is not committed yet: made once for all recipes. Returns the archive. */
+export const packageOf = (env) => {
+  made ??= makePackage(env);
+  return made;
 };
 
-export const INSTALLED = { npm_config_dry_run: 'true' };
+/** Where npm's global packages are those of one job: its container, or its machine. */
+export const machineOf = (folder, env) => {
+  const prefix = join(folder, 'machine');
+  return { ...env, npm_config_prefix: prefix, PATH: `${join(prefix, 'bin')}:${env.PATH}` };
+};
