@@ -140,6 +140,8 @@ describe('migrations of a table in use', () => {
     'wait for transactions, and let others have the table meanwhile',
     async () => {
       const url = await aReleasedDatabase();
+      // Closed last: it waits for the migration.
+      const db = await open(url);
       const connect = async () => {
         const connection = await createConnection(connectionOptions(new URL(url)));
         cleanups.push(() => connection.end());
@@ -148,7 +150,6 @@ describe('migrations of a table in use', () => {
       const [inTransaction, other] = [await connect(), await connect()];
       await inTransaction.query('START TRANSACTION');
       await inTransaction.query('SELECT id FROM games LIMIT 1');
-      const db = await open(url);
       const migrating = db.migrate();
       const isWaiting = async (): Promise<boolean> => {
         const [rows] = await other.query(
