@@ -9,8 +9,9 @@ const LOCK_WAIT_S = 120;
 const RENEWAL_MS = 2000;
 
 /**
- * How long a change of a table waits for the transactions that use the table, in seconds: the least there is. Whoever comes later waits behind it,
- * also a transaction that one of these waits for, by a lock on a row. The server sees no deadlock in that.
+ * How long a change of a table waits for the transactions that use the table, in seconds: the least there is. Later statements on the
+ * table wait behind it. If a transaction with a row lock is among them, and one that holds the table waits for that lock, only this
+ * timeout ends it: the server sees no deadlock there.
  */
 const TABLE_WAIT_S = 1;
 
