@@ -178,19 +178,24 @@ const olderDocuments = services.filter(
 /** Of each client, what came of its calls to each service. */
 const together = new Map();
 
-/** Notes what came of a client's calls to a service. @throws Error if some failed */
-const note = (client, version, { operations, failed }) => {
+const note = (client, column, found) => together.set(client, { ...together.get(client), [column]: found });
+
+/** Has a client make its calls to a service, and notes what came of them. Returns the calls. @throws Error if some failed */
+const playTogether = async (client, version, play) => {
+  note(client, version, 'FAILED');
+  const { operations, failed } = await play();
   const calls = [...operations.values()].reduce((sum, count) => sum + count, 0);
-  together.set(client, { ...together.get(client), [version]: `${calls}, ${failed} failed` });
+  note(client, version, `${calls}, ${failed} failed`);
   if (failed > 0) throw new Error(`${failed} of ${calls} calls of ${client} to ${version} failed`);
+  return operations;
 };
 
 /** Plays the scenario of an SDK against each service. */
 const playOnServices = async (language, sdk) => {
   for (const { version, program } of services) {
     const lines = transcript.split('\n').map((line) => OTHER_LINES[version]?.get(line) ?? line);
-    const calls = await playScenario(language, { gateway: program, sdk: buildOf(sdk), wanted: lines.join('\n') });
-    note(`${language.name}, SDK of ${sdk}`, version, calls);
+    const more = { gateway: program, sdk: buildOf(sdk), wanted: lines.join('\n') };
+    await playTogether(`${language.name}, SDK of ${sdk}`, version, () => playScenario(language, more));
   }
 };
 
@@ -204,9 +209,8 @@ const playReleasedDocuments = async (language) => {
     await playOnServices(language, version);
     await withGateway((gateway) => followQuickStart(language, { ...gateway, ...env }));
     const runs = await playVectors(language, { version, more: env });
-    const results = runs.flatMap(({ results: ofRun }) => ofRun);
-    const client = `${language.name}, SDK of ${version}`;
-    together.set(client, { ...together.get(client), exchanges: results.filter(({ skipped }) => !skipped).length });
+    const played = runs.flatMap(({ results }) => results).filter(({ skipped }) => !skipped);
+    note(`${language.name}, SDK of ${version}`, 'exchanges', `${played.length}, 0 failed`);
   }
 };
 
@@ -218,9 +222,9 @@ const testTrpc = async () => {
     await compileCalls();
     for (const trpc of trpcVersions) {
       for (const { version, program } of services) {
-        const calls = await withGateway((env) => playCalls(trpc, env), program);
-        note(`tRPC ${trpc}, types of each`, version, calls);
-        const unused = known.find((path) => !calls.operations.has(path.split('/').at(-1)));
+        const play = () => withGateway((env) => playCalls(trpc, env), program);
+        const called = await playTogether(`tRPC ${trpc}, types of each`, version, play);
+        const unused = known.find((path) => !called.has(path.split('/').at(-1)));
         if (unused !== undefined) throw new Error(`${unused} is called by no client`);
       }
     }
