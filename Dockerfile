@@ -2,8 +2,10 @@
 #   docker build -t content-gateway .
 # With `--target sandbox`, an image that serves the sandbox. deploy/README.md says how to run them.
 ARG NODE_IMAGE=node:26-trixie-slim
+# The same for the machine that builds, where that is of another platform.
+ARG BUILD_IMAGE=${NODE_IMAGE}
 
-FROM ${NODE_IMAGE} AS build
+FROM --platform=$BUILDPLATFORM ${BUILD_IMAGE} AS build
 WORKDIR /gateway
 COPY package.json package-lock.json .npmrc ./
 COPY deploy/ci/install deploy/ci/
@@ -16,14 +18,13 @@ ARG REVISION=unknown
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
   BUILD_ID=${REVISION} deploy/ci/install compiled && deploy/image/release /release
 
-FROM ${NODE_IMAGE} AS gateway
+# Nothing runs in here, so that it is built for other platforms, too.
+FROM --platform=$TARGETPLATFORM ${NODE_IMAGE} AS gateway
 # Nothing but /data has to be writable.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 DATABASE_URL=sqlite:/data/content.db
 WORKDIR /gateway
-# A new volume takes over the owner of what is here.
-RUN install --directory --owner=1000 --group=1000 --mode=0700 /data
 COPY --from=build /gateway/node_modules node_modules
-COPY --from=build /release ./
+COPY --from=build /release /
 # By number: Kubernetes cannot tell whether a name is root's.
 USER 1000:1000
 VOLUME /data
