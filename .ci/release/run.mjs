@@ -22,6 +22,7 @@ import { documentOf } from '../../openapi/released.mjs';
 import { description } from '../production.mjs';
 import { writeDocuments } from './documents.mjs';
 import { filesIn } from './files.mjs';
+import { IMAGE_COMMANDS, baseOf, packImage } from './image.mjs';
 import { packService } from './npm.mjs';
 import { packSdk } from './sdks.mjs';
 
@@ -33,7 +34,10 @@ const parts = {
   npm: packService,
   documents: writeDocuments,
   ...Object.fromEntries(languages.map(({ name }) => [name, (work) => packSdk(name, work)])),
+  image: packImage,
 };
+/** What each part takes that a machine may lack. */
+const needs = { ...Object.fromEntries(languages.map((one) => [one.name, one.needs])), image: IMAGE_COMMANDS };
 const all = Object.keys(parts).join(',');
 
 const fail = (message) => {
@@ -42,10 +46,19 @@ const fail = (message) => {
 };
 const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trimEnd();
 
-const { out, only, next, bump } = parseArgs({
+const {
+  out,
+  only,
+  base: baseName,
+  'image-name': imageName,
+  next,
+  bump,
+} = parseArgs({
   options: {
     out: { type: 'string' },
     only: { type: 'string', default: all },
+    base: { type: 'string' },
+    'image-name': { type: 'string' },
     next: { type: 'boolean' },
     bump: { type: 'boolean' },
   },
@@ -72,11 +85,24 @@ if (existsSync(kept) && !readFileSync(kept).equals(readFileSync(join(root, 'open
     `The document of ${description.version} is released, and differs. Write another version: npm run -s release -- --next`,
   );
 }
-for (const language of languages.filter(({ name }) => wanted.includes(name))) {
-  const lacking = lackingCommands(language).join(', ');
-  if (lacking === '') continue;
-  const others = wanted.filter((name) => name !== language.name).join(',');
-  fail(`This machine lacks ${lacking}, for the ${language.name} SDK. Install it, or make the rest: --only ${others}`);
+/** Says how to do without a part. */
+const without = (part) => {
+  const others = wanted.filter((name) => name !== part).join(',');
+  return others === '' ? '' : `, or make the rest: --only ${others}`;
+};
+for (const name of wanted) {
+  const lacking = lackingCommands({ needs: needs[name] ?? [] }).join(', ');
+  if (lacking !== '') fail(`This machine lacks ${lacking}, for ${name}. Install it${without(name)}`);
+}
+if (imageName !== undefined && !/^[a-z\d.:-]+(?:\/[a-z\d._-]+)+$/.test(imageName)) {
+  fail(`${imageName} is no name of an image, such as registry.example/content-gateway, without a tag.`);
+}
+let base;
+try {
+  if (wanted.includes('image')) base = baseOf(root, baseName);
+} catch (error) {
+  const advice = `Name another one, such as --base oci-archive:FILE${without('image')}`;
+  fail(`The base of the image cannot be had: ${error.message}\n${advice}`);
 }
 
 const commit = git('rev-parse', 'HEAD');
@@ -85,7 +111,7 @@ const env = { ...process.env, BUILD_ID: commit, SOURCE_DATE_EPOCH: seconds, TZ: 
 for (const name of ['SDK_BUILD', 'SDK_DOCUMENTS', 'SDK_SETTINGS']) delete env[name];
 process.umask(0o022);
 
-const writeSums = (folder) => {
+const writeSums = (folder, said) => {
   const artifacts = filesIn(folder).map((name) => {
     const bytes = readFileSync(join(folder, name));
     return { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
@@ -95,10 +121,18 @@ const writeSums = (folder) => {
   const tools = { node: process.version, npm: execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim() };
   writeFileSync(
     join(folder, 'release.json'),
-    `${JSON.stringify({ name, version, commit, time, tools, artifacts }, null, 2)}\n`,
+    `${JSON.stringify({ name, version, commit, time, tools, ...said, artifacts }, null, 2)}\n`,
   );
   writeFileSync(join(folder, 'SHA256SUMS'), artifacts.map(({ name: file, sha256 }) => `${sha256}  ${file}\n`).join(''));
   for (const { name: file, bytes } of artifacts) console.log(`${file}: ${bytes} bytes`);
+};
+
+/** Writes the files of the commit into a new folder. */
+const checkOut = (folder) => {
+  mkdirSync(folder);
+  execFileSync('tar', ['-x', '--no-same-permissions', '-C', folder], {
+    input: execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 2 ** 30 }),
+  });
 };
 
 const temporary = mkdtempSync(join(tmpdir(), 'content-gateway-release-'));
@@ -108,16 +142,17 @@ let written;
 try {
   const copy = join(temporary, 'content-gateway');
   const made = join(temporary, 'made');
-  for (const folder of [copy, made]) mkdirSync(folder);
-  execFileSync('tar', ['-x', '-C', copy], {
-    input: execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 2 ** 30 }),
-  });
+  mkdirSync(made);
+  checkOut(copy);
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const run = (command, ...args) =>
     execFileSync(command, args, { cwd: copy, env, stdio: ['ignore', process.stderr, 'inherit'] });
-  run('npm', 'run', '-s', 'build');
-  for (const name of wanted) await parts[name]({ copy, out: made, run });
-  writeSums(made);
+  // The image is compiled where it is built.
+  if (wanted.some((name) => name !== 'image')) run('npm', 'run', '-s', 'build');
+  const said = {};
+  const given = { copy, out: made, run, checkOut, temporary, commit, seconds, base, imageName };
+  for (const name of wanted) Object.assign(said, await parts[name](given));
+  writeSums(made, said);
   // On the file system of the target, so that it appears at once.
   mkdirSync(dirname(target), { recursive: true });
   written = mkdtempSync(`${target}.`);
