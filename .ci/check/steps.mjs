@@ -122,7 +122,7 @@ export const steps = [
   },
   {
     name: 'image',
-    proves: 'the image, compose.yaml and the manifests, as non-root on a read-only file system',
+    proves: "the release's image, compose.yaml and the manifests, as non-root on a read-only file system",
     run: ['npm', 'run', '-s', 'test:image'],
     minutes: 20,
     apart: testsBut('image', 'bench', 'observe'),

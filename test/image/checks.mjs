@@ -9,9 +9,10 @@ import { freePort } from '../harness/free-ports.mjs';
 import { buildTarget, guide } from './guide.mjs';
 import { instances } from './instances.mjs';
 import { compose, kubernetes } from './manifests.mjs';
+import { release } from './release.mjs';
 
 const MEGABYTE = 1e6;
-const MOST_MEGABYTES = 200;
+const MOST_MEGABYTES = 90;
 /** `docker stop` waits for so long, and then kills. */
 const STOP_SECONDS = 8;
 const GAMES = 40;
@@ -46,6 +47,7 @@ const keyOf = async (container) => {
 export const checks = {
   // Of the two that take longest, this one waits the most.
   instances,
+  release,
   guide,
   compose,
   kubernetes,

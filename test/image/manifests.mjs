@@ -44,22 +44,34 @@ export const compose = async ({ root }) => {
   return `${Object.keys(services).length} services`;
 };
 
-export const kubernetes = async ({ root, work }) => {
-  const { stdout } = await execute(join(await goTools(), 'kustomize'), ['build', join(root, 'deploy/kubernetes')]);
+/** What a kustomization comes to. */
+const customized = async (folder) => (await execute(join(await goTools(), 'kustomize'), ['build', folder])).stdout;
+
+const imagesOf = (objects) => new Set(podsOf(objects).flatMap(({ spec }) => spec.containers.map(({ image }) => image)));
+
+const objectsOf = (text) => parseAllDocuments(text).map((document) => document.toJS());
+
+export const kubernetes = async ({ root, work, release, version }) => {
+  const stdout = await customized(join(root, 'deploy/kubernetes'));
   const file = join(work, 'kubernetes.yaml');
   writeFileSync(file, stdout);
   const [python, ...module] = await kubernetesValidate();
-  for (const version of KUBERNETES) {
-    await execute(python, [...module, '--strict', '--quiet', '--kubernetes-version', version, file]).catch((error) => {
-      assert.fail(`Kubernetes ${version}: ${error.stdout}${error.stderr}`);
+  for (const one of KUBERNETES) {
+    await execute(python, [...module, '--strict', '--quiet', '--kubernetes-version', one, file]).catch((error) => {
+      assert.fail(`Kubernetes ${one}: ${error.stdout}${error.stderr}`);
     });
   }
-  const objects = parseAllDocuments(stdout).map((document) => document.toJS());
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const objects = objectsOf(stdout);
   const pods = podsOf(objects);
   assert.equal(pods.length, 3);
-  const images = new Set(pods.flatMap(({ spec }) => spec.containers.map(({ image }) => image)));
-  assert.deepEqual(images, new Set([`content-gateway:${version}`, `content-gateway-backup:${version}`]));
+  assert.deepEqual(imagesOf(objects), new Set([`content-gateway:${version}`, `content-gateway-backup:${version}`]));
+  const { image } = JSON.parse(readFileSync(join(release, 'release.json'), 'utf8'));
+  await execute('tar', ['-xzf', join(release, `content-gateway-${version}-kubernetes.tgz`), '-C', work]);
+  assert.deepEqual(
+    imagesOf(objectsOf(await customized(join(work, 'kubernetes')))),
+    new Set([`${image.name}@${image.digest}`, `${image.name}-backup:${version}`]),
+    "the release's",
+  );
   for (const { spec } of pods) {
     assert.equal(spec.securityContext.runAsNonRoot, true);
     assert.equal(spec.containers[0].securityContext.readOnlyRootFilesystem, true);

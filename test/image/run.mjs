@@ -1,5 +1,5 @@
-// npm run test:image [-- <check> …]: builds the Dockerfile as it stands, and tries the image as its users run it: read-only, as
-// nobody in particular, with all else taken away that the service does not need. A check is an entry of `checks.mjs`; without
+// npm run test:image [-- <check> …]: builds the Dockerfile as it stands, and tries the image of the last commit's release as its users
+// run it: read-only, as nobody in particular, with all else taken away that the service does not need. A check is an entry of `checks.mjs`; without
 // names, all are made. Where Docker cannot run it says so, and ends with status 0, but 1 with CI=true.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,14 +13,15 @@ import { checks } from './checks.mjs';
 import { Container } from './container.mjs';
 import { Lacking, startDocker } from './docker.mjs';
 import { build } from './guide.mjs';
+import { baseArchive, makeRelease } from './release.mjs';
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = join(cacheFolder(), 'image');
 /** As the real one names itself, in the Dockerfile. */
 const BASE = /^ARG NODE_IMAGE=(\S+)$/m;
-const IMAGE = 'content-gateway';
-const SANDBOX = `${IMAGE}-sandbox`;
+const SANDBOX = 'content-gateway-sandbox';
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** How many checks are made at a time. */
 const AT_ONCE = 3;
 /** What the real base image says of itself, as far as it matters to what is built on it. */
@@ -39,17 +40,19 @@ if (unknown !== undefined) {
 
 const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`;
 
-/** Puts the stand-in where the Dockerfile looks for the real image. */
+/** Puts the stand-in where the Dockerfile looks for the real image. @returns the same for a release */
 const importBase = async (docker, tag) => {
   const { stdout } = await execute(fileURLToPath(new URL('base', import.meta.url)), [folder]).catch((error) => {
     throw new Lacking(`no base image can be made: ${error.stderr}`);
   });
   const file = stdout.trim();
+  const archive = baseArchive(folder, file);
   const label = `stand-in=${basename(file)}`;
   const present = await docker.run('images', '--quiet', '--filter', `label=${label}`, '--filter', `reference=${tag}`);
-  if (present !== '') return;
+  if (present !== '') return archive;
   const changes = [...BASE_SETTINGS, `LABEL ${label}`].flatMap((line) => ['--change', line]);
   await docker.run('import', ...changes, file, tag);
+  return archive;
 };
 
 /** Makes a step. @returns how it went, a row of the table */
@@ -85,9 +88,20 @@ const makeAll = async (names, make) => {
 /** @returns the rows of the table */
 const testAll = async (docker, work) => {
   const [, base] = BASE.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'));
-  await importBase(docker, base);
+  const archive = await importBase(docker, base);
   const built = await step('build', () => build({ docker, root, work }, SANDBOX));
   if (built.result !== 'ok') return [built];
+  let release;
+  let image;
+  const released = await step('make the release', async () => {
+    const { stdout: changes } = await execute('git', ['status', '--porcelain'], { cwd: root });
+    if (changes !== '') console.log('The release has nothing of what is in no commit.');
+    release = await makeRelease({ root, work, archive }, 'one');
+    const loaded = await docker.run('load', '--input', join(release, `content-gateway-${version}.oci.tar`));
+    [, image] = /^Loaded image: (.+)$/m.exec(loaded) ?? [];
+    return `${image}, loaded by Docker`;
+  });
+  if (released.result !== 'ok') return [built, released];
   const names = Object.keys(checks).filter((name) => chosen.length === 0 || chosen.includes(name));
   const rows = await makeAll(names, async (name) => {
     const containers = [];
@@ -96,12 +110,12 @@ const testAll = async (docker, work) => {
       containers.push(container);
       return container;
     };
-    const given = { docker, base, image: IMAGE, sandbox: SANDBOX, root, work, start };
+    const given = { docker, base, image, sandbox: SANDBOX, root, work, start, release, archive, version };
     const row = await step(name, () => checks[name](given));
     await Promise.all(containers.map((container) => container.remove()));
     return row;
   });
-  return [built, ...rows];
+  return [built, released, ...rows];
 };
 
 const work = mkdtempSync(join(tmpdir(), 'image-test-'));

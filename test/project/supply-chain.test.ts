@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -18,6 +18,8 @@ interface Locked {
   dev?: boolean;
   link?: boolean;
   hasInstallScript?: boolean;
+  os?: string[];
+  cpu?: string[];
 }
 
 interface Description {
@@ -70,6 +72,17 @@ describe('supply chain', () => {
     expect(names.filter((name) => name.includes('trpc') || name === 'superjson')).toEqual([]);
     for (const [path, { dev }] of Object.entries(packages)) {
       if (path.startsWith('test/')) expect([path, dev]).toEqual([path, true]);
+    }
+  });
+
+  test('production has the same packages on each platform of the image, which are installed once for all', () => {
+    const some = production.filter(([, { os, cpu }]) => os ?? cpu);
+    expect(some.map(([path]) => nameOf(path))).toEqual(['@photostructure/sqlite']);
+    for (const [path, { os, cpu }] of some) {
+      expect(os).toContain('linux');
+      expect(cpu).toEqual(['x64', 'arm64']);
+      for (const one of cpu!)
+        expect(readdirSync(`${path}/prebuilds/linux-${one}`)).toContain(`${nameOf(path).replace('/', '+')}.glibc.node`);
     }
   });
 
