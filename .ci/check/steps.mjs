@@ -124,6 +124,7 @@ export const steps = [
     name: 'image',
     proves: "the release's image, compose.yaml and the manifests, as non-root on a read-only file system",
     run: ['npm', 'run', '-s', 'test:image'],
+    envOfAll: { IMAGE_RELEASES: '2' },
     minutes: 20,
     apart: testsBut('image', 'bench', 'observe'),
   },

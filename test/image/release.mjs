@@ -106,14 +106,17 @@ const unpack = (file, folder) => {
   return { digest: named.digest, ...Object.fromEntries(images) };
 };
 
-/** Makes the release again, and looks at what is in it. */
+/** Looks at what is in the release and, with `IMAGE_RELEASES=2`, makes it again. */
 export const release = async (given) => {
   const { release: folder, work, root, archive: base, version } = given;
   const read = (name) => readFileSync(join(folder, name), 'utf8');
-  // Of the same commit, even if there is another one meanwhile.
-  const again = await makeRelease({ ...given, root: join(work, 'one') }, 'another-name');
-  for (const name of ['SHA256SUMS', 'release.json']) {
-    assert.equal(readFileSync(join(again, name), 'utf8'), read(name), `two releases of one commit differ: ${name}`);
+  const isMadeAgain = process.env.IMAGE_RELEASES === '2';
+  if (isMadeAgain) {
+    // Of the same commit, even if there is another one meanwhile.
+    const again = await makeRelease({ ...given, root: join(work, 'one') }, 'another-name');
+    for (const name of ['SHA256SUMS', 'release.json']) {
+      assert.equal(readFileSync(join(again, name), 'utf8'), read(name), `two releases of one commit differ: ${name}`);
+    }
   }
   const file = join(folder, `content-gateway-${version}.oci.tar`);
   const { digest, ...images } = unpack(file, join(work, 'unpacked'));
@@ -146,5 +149,5 @@ export const release = async (given) => {
   await assert.rejects(refused, /The base of the image cannot be had: .*\nName another one, .*\nNothing was written\./);
   assert.ok(!existsSync(join(work, 'release-refused')), 'what was refused was written');
   const megabytes = images.amd64.manifest.layers.map(({ size }) => (size / 1e6).toFixed(1));
-  return `the same when made again; its layers have ${megabytes.join(', ')} MB`;
+  return `${isMadeAgain ? 'the same when made again' : 'made once'}; its layers have ${megabytes.join(', ')} MB`;
 };
