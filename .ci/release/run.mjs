@@ -1,5 +1,5 @@
 // npm run -s release -- --out FOLDER [--only PART,…]: makes the release of the commit, in a new folder, and prints what is in it.
-// --next and --bump are bump.mjs's.
+// --next and --bump are bump.mjs's, --publish is publish.mjs's.
 // The same commit gives the same bytes, wherever and whenever it is made, with the same tools.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -24,6 +24,7 @@ import { writeDocuments } from './documents.mjs';
 import { filesIn } from './files.mjs';
 import { IMAGE_COMMANDS, baseOf, packImage } from './image.mjs';
 import { packService } from './npm.mjs';
+import { publishRelease } from './publish.mjs';
 import { packSdk } from './sdks.mjs';
 
 const root = join(import.meta.dirname, '../..');
@@ -53,16 +54,22 @@ const {
   'image-name': imageName,
   next,
   bump,
+  publish,
+  'dry-run': dryRun,
 } = parseArgs({
   options: {
     out: { type: 'string' },
-    only: { type: 'string', default: all },
+    only: { type: 'string' },
     base: { type: 'string' },
     'image-name': { type: 'string' },
     next: { type: 'boolean' },
     bump: { type: 'boolean' },
+    publish: { type: 'string' },
+    'dry-run': { type: 'boolean' },
   },
 }).values;
+const wanted = only?.split(',') ?? Object.keys(parts);
+if (publish) process.exit(await publishRelease(resolve(publish), { only: only?.split(','), dryRun }));
 const changes = git('status', '--porcelain');
 if (changes !== '') {
   fail(`A release is made of a commit, and these files differ from it. Commit or stash them:\n${changes}`);
@@ -75,7 +82,6 @@ if (next || bump) {
 }
 if (!out) fail(`Say where: npm run -s release -- --out FOLDER [--only ${all}]`);
 const target = resolve(out);
-const wanted = only.split(',');
 const unknown = wanted.filter((name) => !(name in parts));
 if (unknown.length > 0) fail(`A release has no ${unknown.join(', ')}: it has ${all}.`);
 if (existsSync(target)) fail(`${target} is there already. Name a new folder.`);
