@@ -141,6 +141,12 @@ export const steps = [
     envOfAll: { RELEASE_PARTS: 'npm,documents,typescript,python,go,java,rust' },
     minutes: 10,
   },
+  {
+    name: 'publishing',
+    proves: "that the workflow's commands publish all or nothing, on registries on loopback, and strangers install it",
+    run: ['npm', 'run', '-s', 'test:publish'],
+    minutes: 30,
+  },
   { name: 'lint', proves: 'style, and mistakes that types show', run: ['npm', 'run', 'lint'], minutes: 10 },
   { name: 'types', proves: 'types', run: ['npm', 'run', 'typecheck'], minutes: 10 },
   {

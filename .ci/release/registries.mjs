@@ -248,7 +248,7 @@ const parts = {
     const found = files(/^sdk\/python\/.+\.(whl|tar\.gz)$/);
     return found.length > 0 ? await pythonFiles(found, cwd()) : [];
   },
-  npm: ({ files, cwd }) => files(/^[^/]+\.tgz$/).map((file) => npmPackage(file, cwd())),
+  npm: ({ files, cwd }) => files(/^[^/]+-\d[\d.]+\.tgz$/).map((file) => npmPackage(file, cwd())),
   typescript: ({ files, cwd }) => files(/^sdk\/typescript\/.+\.tgz$/).map((file) => npmPackage(file, cwd())),
   go: ({ folder, files, cwd, time }) =>
     files(/^sdk\/go\/.+\.zip$/).map(() => goModule(join(folder, 'sdk/go'), cwd(), time)),

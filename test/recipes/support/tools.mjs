@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createHash } from 'node:crypto';
@@ -14,13 +14,14 @@ const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'con
 /**
  * Fetches something once into a folder of the cache, which is named after the files that pin its versions.
  *
+ * @param pins paths, from tools/
  * @param make fills the empty folder that it is given
  * @returns the folder
  * @throws Lacking if it cannot be had
  */
-const fetched = async (name, pins, make) => {
+export const fetched = async (name, pins, make) => {
   const hash = createHash('sha256');
-  for (const file of pins) hash.update(await readFile(join(sources, file)));
+  for (const file of pins) hash.update(await readFile(resolve(sources, file)));
   const folder = join(cache, `${name}-${hash.digest('hex').slice(0, 12)}`);
   try {
     await readFile(join(folder, 'complete'));
@@ -29,12 +30,12 @@ const fetched = async (name, pins, make) => {
     // Not there yet.
   }
   const work = `${folder}.${process.pid}`;
-  console.log(`recipes: fetching ${name}`);
+  console.log(`fetching ${name}`);
   await mkdir(work, { recursive: true });
   try {
-    for (const file of pins) await copyFile(join(sources, file), join(work, file.split('/').at(-1)));
+    for (const file of pins) await copyFile(resolve(sources, file), join(work, file.split('/').at(-1)));
     await make(work);
-    await copyFile(join(sources, pins[0]), join(work, 'complete'));
+    await copyFile(resolve(sources, pins[0]), join(work, 'complete'));
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     return folder;
