@@ -171,7 +171,8 @@ describe('two instances of a release behind HAProxy', () => {
 
   const hasServed = (service: ServeProcess): boolean => service.log().includes('"procedure":"game.create"');
 
-  test.each(releasedVersions)(
+  // From the oldest, a migration changes the tables that are in use.
+  test.each(process.env['UPGRADE_FROM'] === 'all' ? releasedVersions : releasedVersions.slice(0, 1))(
     'a rolling upgrade from %s fails no request, nor does the way back',
     async (version) => {
       const { program: released } = buildReleased(version);
