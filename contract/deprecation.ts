@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { schemasIn, type Side } from './parts.ts';
 
 /** The least time between the announcement of an end and the end, in days. */
 const DEPRECATION_DAYS = 180;
@@ -84,41 +85,16 @@ export interface DeprecationKeywords {
 export const deprecationKeywords = (deprecation: Deprecation | undefined) =>
   deprecation === undefined ? {} : keywordsOf(deprecation);
 
-/** A schema with what may be inside of it, by the names that zod gives these. */
-interface Definition {
-  shape?: Record<string, Inner>;
-  element?: Inner;
-  valueType?: Inner;
-  options?: readonly Inner[];
-  innerType?: Inner;
-  left?: Inner;
-  right?: Inner;
-  in?: Inner;
-  out?: Inner;
-}
-type Inner = z.ZodType;
-
 /** The deprecated members and values of an input or output. */
-export const deprecatedParts = (
-  schema: Inner,
-  io: 'input' | 'output',
-  path: readonly string[] = [],
-): DeprecatedPart[] => {
-  const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = (z.globalRegistry.get(schema) ??
-    {}) as DeprecationKeywords;
-  const { shape = {}, element, valueType, options = [], ...others } = schema.def as Definition;
-  const { innerType, left, right, in: sent, out: answered } = others;
-  const within = (inner: Inner | undefined, ...steps: string[]): DeprecatedPart[] =>
-    inner === undefined ? [] : deprecatedParts(inner, io, [...path, ...steps]);
-  return [
-    ...(own === undefined ? [] : [{ path, deprecation: own }]),
-    ...Object.entries(values).map(([value, deprecation]) => ({ path, value, deprecation })),
-    ...Object.entries(shape).flatMap(([name, member]) => within(member, name)),
-    ...within(element, '*'),
-    ...within(valueType, '*'),
-    ...[...options, innerType, left, right, io === 'input' ? sent : answered].flatMap((inner) => within(inner)),
-  ];
-};
+export const deprecatedParts = (schema: z.ZodType, side: Side): DeprecatedPart[] =>
+  [...schemasIn(schema, side)].flatMap(({ schema: inner, path }) => {
+    const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = (z.globalRegistry.get(inner) ??
+      {}) as DeprecationKeywords;
+    return [
+      ...(own === undefined ? [] : [{ path, deprecation: own }]),
+      ...Object.entries(values).map(([value, deprecation]) => ({ path, value, deprecation })),
+    ];
+  });
 
 /** Whether a value, as it was sent, has a deprecated part. */
 export const hasPart = (sent: unknown, { path, value }: Pick<DeprecatedPart, 'path' | 'value'>): boolean => {

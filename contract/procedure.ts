@@ -113,6 +113,9 @@ export interface StreamRoute extends Omit<Route, 'responses' | 'metadata'> {
   };
 }
 
+/** A route, as far as those that answer once and those that stream are alike. */
+export type AnyRoute = Pick<Route, 'path' | 'body' | 'metadata'>;
+
 /** The input as a caller may send it: members with a default may be left out. */
 export type SentOf<R extends Route | StreamRoute> = z.input<R['body']>['json'];
 /** The input of a procedure as its contract parses it, with the defaults. */

@@ -12,6 +12,7 @@ import { Events1764500000011 } from './0011-events.ts';
 import { Webhooks1764600000012 } from './0012-webhooks.ts';
 import { Names1764700000013 } from './0013-names.ts';
 import { WebhookGenerations1764800000014 } from './0014-webhook-generations.ts';
+import { ConsumerUses1764900000015 } from './0015-consumer-uses.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   Webhooks1764600000012,
   Names1764700000013,
   WebhookGenerations1764800000014,
+  ConsumerUses1764900000015,
 ];

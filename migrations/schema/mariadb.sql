@@ -25,6 +25,15 @@ CREATE TABLE `audit_entries` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `consumer_uses` (
+  `consumer` varchar(100) NOT NULL,
+  `day` varchar(10) NOT NULL,
+  `operation` varchar(64) NOT NULL,
+  `parts` mediumtext NOT NULL,
+  PRIMARY KEY (`consumer`,`day`,`operation`),
+  KEY `consumer_uses_day` (`day`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `counters` (
   `name` varchar(64) NOT NULL,
   `n` int(10) unsigned NOT NULL,

@@ -6,6 +6,10 @@ CREATE INDEX "api_keys_user" ON "api_keys" ("user_id") ;
 
 CREATE TABLE "audit_entries" ("id" blob PRIMARY KEY NOT NULL, "actor" varchar(200) NOT NULL, "action" varchar(50) NOT NULL, "subject" varchar(300) NOT NULL, "before_act" text, "after_act" text);
 
+CREATE TABLE "consumer_uses" ("consumer" varchar(100) NOT NULL, "day" varchar(10) NOT NULL, "operation" varchar(64) NOT NULL, "parts" text NOT NULL, PRIMARY KEY ("consumer", "day", "operation"));
+
+CREATE INDEX "consumer_uses_day" ON "consumer_uses" ("day") ;
+
 CREATE TABLE "counters" ("name" varchar(64) PRIMARY KEY NOT NULL, "n" integer NOT NULL);
 
 CREATE TABLE "event_feed" ("name" varchar(16) PRIMARY KEY NOT NULL, "last_position" integer NOT NULL, "last_id" blob NOT NULL, "removed_through" integer NOT NULL, "removed_id" blob NOT NULL, "holder" blob NOT NULL);

@@ -3,7 +3,9 @@ import { sweepEvents } from '../auth/audit/log.ts';
 import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
 import { quotaOf } from '../auth/quotas.ts';
-import { KeyUses, sweepUses } from '../auth/uses.ts';
+import { sweepUses } from '../consumers/use/counts.ts';
+import { UseRecorder } from '../consumers/use/recorder.ts';
+import { sweepConsumerUses } from '../consumers/use/store.ts';
 import { KeyVerifier } from '../auth/verifier.ts';
 import { ContentReads } from '../content/read/reads.ts';
 import { Publisher } from '../content/write/publisher.ts';
@@ -20,8 +22,8 @@ import { findTags } from '../content/tag/service.ts';
 import { gameKind } from '../game/kind.ts';
 import { gameSummaryView } from '../game/view.ts';
 import type { GameContext } from '../game/service.ts';
-import { sweepRecords } from '../call/idempotency/records.ts';
-import { Writes } from '../call/idempotency/writes.ts';
+import { sweepRecords } from '../auth/idempotency/records.ts';
+import { Writes } from '../auth/idempotency/writes.ts';
 import { imageKind } from '../image/kind.ts';
 import { imagePostSummaryView } from '../image/view.ts';
 import { Maintenance } from '../rpc/maintenance/maintenance.ts';
@@ -144,7 +146,7 @@ export const openContext = async (
     requests: new RecentRequests(config.slowRequestMs),
     auth: {
       keys: new KeyVerifier(db, log, now, maintenance),
-      uses: new KeyUses(db.background, log, now, maintenance),
+      uses: config.recordsUse ? new UseRecorder(db.background, log, now, maintenance) : undefined,
     },
     protection: { limits, maintenance, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
     routers: {
@@ -179,6 +181,7 @@ export const openContext = async (
           },
           { name: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
           { name: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
+          { name: 'uses of consumers', sweep: () => sweepConsumerUses(db.background, now()) },
           { name: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,
@@ -227,7 +230,7 @@ export const metricSources = ({ db, auth, protection, routers, tails, lifecycle 
     game_views: routers.game.views.buffer,
     image_views: routers.image.views.buffer,
     key_last_uses: auth.keys.uses,
-    key_uses: auth.uses.buffer,
+    ...(auth.uses && { key_uses: auth.uses.counts, consumer_uses: auth.uses.parts }),
   },
   tails,
   deliveries: lifecycle.sender.counts,
@@ -248,7 +251,7 @@ export const closeContext = async (
     registry.close(deadline),
     deadline.race(tails.close()).catch(() => undefined),
     auth.keys.close(deadline),
-    auth.uses.close(deadline),
+    auth.uses?.close(deadline),
     routers.game.views.buffer.close(deadline),
     routers.image.views.buffer.close(deadline),
   ]);

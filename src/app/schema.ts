@@ -6,9 +6,10 @@ import { gameEntities } from '../game/entity.ts';
 import { gameKind } from '../game/kind.ts';
 import { imageEntities } from '../image/entity.ts';
 import { imageKind } from '../image/kind.ts';
-import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from '../auth/entity.ts';
+import { apiKeyEntity, keyQuotaEntity } from '../auth/entity.ts';
+import { consumerUseEntity, keyUseEntity } from '../consumers/entity.ts';
 import { eventEntities } from '../event/outbox/entity.ts';
-import { idempotencyEntity } from '../call/idempotency/entity.ts';
+import { idempotencyEntity } from '../auth/idempotency/entity.ts';
 import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
@@ -28,6 +29,7 @@ export const schema: Schema = {
     apiKeyEntity(engine),
     keyQuotaEntity(engine),
     keyUseEntity(engine),
+    consumerUseEntity(engine),
     tagEntity(engine),
     ...gameEntities(engine),
     ...imageEntities(engine),

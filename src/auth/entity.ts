@@ -60,32 +60,6 @@ export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
   });
 };
 
-/** The number of calls of an operation by a key on a day. */
-export interface KeyUseRow {
-  keyId: string;
-  /** `2026-04-01`, in UTC. */
-  day: string;
-  operation: string;
-  n: number;
-}
-
-export const keyUsesIn = repositoryOf<KeyUseRow>('KeyUse');
-
-export const keyUseEntity = (engine: Engine): EntitySchema<KeyUseRow> => {
-  const { id, text, count } = columnTypes(engine);
-  return new EntitySchema<KeyUseRow>({
-    name: 'KeyUse',
-    tableName: 'key_uses',
-    columns: {
-      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
-      day: { ...text(10), primary: true },
-      operation: { ...text(64), primary: true },
-      n: count,
-    },
-    indices: [{ name: 'key_uses_day', columns: ['day'] }],
-  });
-};
-
 export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
   const { id, hash, text, time } = columnTypes(engine);
   return new EntitySchema<ApiKeyRow>({

@@ -76,6 +76,8 @@ export interface Config {
   auditActor: string | undefined;
   /** The days for which entries of the audit log are kept. */
   auditRetentionDays: number;
+  /** Whether it is recorded which operations and parts of inputs each consumer uses. */
+  recordsUse: boolean;
   /** Whether changes are recorded as events. */
   recordsEvents: boolean;
   /** The days for which events are kept. */
@@ -185,6 +187,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     maxQueueMs: data.MAX_QUEUE_MS,
     auditActor: data.AUDIT_ACTOR,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
+    recordsUse: data.USE_RECORDING === 'on',
     recordsEvents: data.EVENTS === 'on',
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
     webhooks: { allowed: data.WEBHOOK_ALLOW ?? [], ports: data.WEBHOOK_PORTS, allowsHttp: data.WEBHOOK_HTTP },

@@ -172,6 +172,7 @@ export const variables = z.object({
   REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
   MAX_QUEUE_MS: wholeNumberOr('off', () => undefined, 0, 60_000).default(1000),
   AUDIT_ACTOR: auditActor.optional(),
+  USE_RECORDING: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
   EVENTS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   EVENT_RETENTION_DAYS: wholeNumber(1, 3650).default(30),

@@ -1,7 +1,7 @@
 import type { Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Database } from '../db/database.ts';
-import type { Writes } from '../call/idempotency/writes.ts';
+import type { Writes } from '../auth/idempotency/writes.ts';
 import type { Toggles } from './engagement/service.ts';
 import type { ContentReads } from './read/reads.ts';
 import type { TagDictionary } from './tag/dictionary.ts';

@@ -1,5 +1,5 @@
 import type { Contract } from '../../contract/index.ts';
-import type { Handlers } from '../call/procedure.ts';
+import type { Handlers } from '../auth/procedure.ts';
 import { type EventContext, listEvents } from './service.ts';
 import { eventsView } from './view.ts';
 

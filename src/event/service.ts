@@ -5,7 +5,7 @@ import { idFromBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import type { EventColumns, EventRow } from './outbox/entity.ts';
 import { type EventRecordKind, kindOf, typeCodes } from './outbox/record.ts';
-import type { Call } from '../call/procedure.ts';
+import type { Call } from '../auth/procedure.ts';
 import { decodeEventCursor, type EventCursor, encodeEventCursor } from './cursor.ts';
 import { type EventReads, startOf } from './reads.ts';
 

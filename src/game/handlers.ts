@@ -1,6 +1,6 @@
 import type { Contract } from '../../contract/index.ts';
 import { pageView } from '../content/view.ts';
-import type { Handlers } from '../call/procedure.ts';
+import type { Handlers } from '../auth/procedure.ts';
 import * as games from './service.ts';
 import type { GameContext } from './service.ts';
 import { gameSummaryView, gameView } from './view.ts';

@@ -7,7 +7,7 @@ import { publishedRows, showing } from '../content/write/replays.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { ContentContext } from '../content/context.ts';
 import type { Caller } from '../auth/verifier.ts';
-import type { Call } from '../call/procedure.ts';
+import type { Call } from '../auth/procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
 import type { Reaction } from '../content/engagement/toggle.ts';
 import { readRelated } from './related.ts';

@@ -1,6 +1,6 @@
 import type { Contract } from '../../contract/index.ts';
 import { pageView } from '../content/view.ts';
-import type { Handlers } from '../call/procedure.ts';
+import type { Handlers } from '../auth/procedure.ts';
 import * as posts from './service.ts';
 import type { ImageContext } from './service.ts';
 import { imagePostSummaryView, imagePostView } from './view.ts';

@@ -15,7 +15,7 @@ import { AppError } from '../base/errors.ts';
 import { counterOf, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { recordEvents } from '../event/outbox/record.ts';
-import type { Call } from '../call/procedure.ts';
+import type { Call } from '../auth/procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
 import type { Reaction } from '../content/engagement/toggle.ts';
 import { keyOf, labelsOf } from '../search/document.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { KeyUses } from '../auth/uses.ts';
+import type { UseRecorder } from '../consumers/use/recorder.ts';
 import type { KeyVerifier } from '../auth/verifier.ts';
 import type { Config } from '../config/config.ts';
 import type { Maintenance } from './maintenance/maintenance.ts';
@@ -11,8 +11,8 @@ import type { Observer } from '../telemetry/hooks.ts';
 export interface RpcContext {
   config: Config;
   log: Logger;
-  /** Verifies API keys, and counts their uses. */
-  auth: { keys: KeyVerifier; uses: KeyUses };
+  /** Verifies API keys, and records who uses what, if anything is recorded. */
+  auth: { keys: KeyVerifier; uses: UseRecorder | undefined };
   /** Bounds what callers may ask for. Without `limits` they have no rates and quotas; in maintenance they write nothing. */
   protection: { limits: Limits | undefined; overload: OverloadProtection; maintenance: Maintenance };
   /** Observes the service; undefined without telemetry. */

@@ -3,19 +3,20 @@ import {
   ANSWERED_BYTES_PER_MS,
   hasPart,
   MAX_VALUES,
+  type AnyRoute,
   type ProcedureMetadata,
   SENT_BYTES_PER_MS,
 } from '../../contract/index.ts';
-import type { KeyUses } from '../auth/uses.ts';
+import type { UseRecorder } from '../consumers/use/recorder.ts';
 import type { Caller, KeyVerifier } from '../auth/verifier.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { AppError } from '../base/errors.ts';
-import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../call/idempotency/call.ts';
+import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../auth/idempotency/call.ts';
 import { callerOf } from '../limits/caller.ts';
 import type { LimitedWork } from '../limits/overload/concurrency-limiter.ts';
 import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../limits/overload/overload-protection.ts';
-import type { Call } from '../call/procedure.ts';
+import type { Call } from '../auth/procedure.ts';
 import { type Classified, classify } from '../limits/rate-limit/call-class.ts';
 import type { RateLimiter, RateLimitKey } from '../limits/rate-limit/limiter.ts';
 import { unknownProcedure } from '../base/suggestions/procedures.ts';
@@ -77,7 +78,7 @@ const withRetryHint = (error: unknown, call: IdempotentCall | undefined): unknow
 export class RpcPipeline {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
-  readonly #uses: KeyUses;
+  readonly #uses: UseRecorder | undefined;
   readonly #overload: OverloadProtection;
   readonly #limiter: RateLimiter | undefined;
   readonly #maintenance: Maintenance;
@@ -134,7 +135,7 @@ export class RpcPipeline {
     this.tellDeprecation(procedure, context);
     const caller = await this.authenticate(context);
     assertAccess(procedure.access, caller, context);
-    if (caller) this.#uses.note(caller.key.id, procedure.id);
+    if (caller) this.#uses?.count(caller.key.id, procedure.id);
     const limitKey = this.#limiter?.keyOf(caller?.key.id, context.address, context.onRateLimit);
     const charging = limitKey && this.#chargeCall(limitKey, procedure.effect, context);
     if (charging) await charging;
@@ -150,11 +151,15 @@ export class RpcPipeline {
     if (operation.deprecated) onDeprecated(operation, [operation.deprecated]);
   }
 
-  /** Tells the caller which parts of the input they sent are deprecated. `read` gives the input; it is called only where there may be one. */
-  tellDeprecatedInput(operation: ProcedureMetadata, { onDeprecated }: RequestContext, read: () => unknown): void {
+  /** Records which parts of the input a caller sent, and tells them which of these are deprecated. `read` gives the input if it is asked for. */
+  noteInput(route: AnyRoute, caller: Caller | undefined, context: RequestContext, read: () => unknown): void {
+    const { onDeprecated, userAgent, idempotencyKey } = context;
+    const { metadata: operation } = route;
     const parts = operation.deprecatedParts.input;
-    if (parts.length === 0) return;
+    if (!this.#uses && parts.length === 0) return;
     const input = read();
+    this.#uses?.note(route, { keyId: caller?.key.id, userAgent, idempotencyKey }, input);
+    if (parts.length === 0) return;
     onDeprecated(
       operation,
       parts.filter((part) => hasPart(input, part)).map(({ deprecation }) => deprecation),
@@ -178,8 +183,8 @@ export class RpcPipeline {
    * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
   async invoke(authorized: AuthorizedCall, payload: Payload, position = 0): Promise<Buffer> {
-    const { procedure, limitKey, context } = authorized;
-    this.tellDeprecatedInput(procedure, context, () => inputOf(payload.parse()));
+    const { procedure, caller, limitKey, context } = authorized;
+    this.noteInput(procedure.route, caller, context, () => inputOf(payload.parse()));
     const classified = classify(procedure, this.#inputThatClassifies(procedure, payload));
     const charging = limitKey && this.#limiter?.chargeInput(limitKey, classified);
     if (charging) await charging;

@@ -4,7 +4,7 @@ import { invalidInput, unusableId } from '../base/suggestions/input.ts';
 import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
-import type { Call, Handlers } from '../call/procedure.ts';
+import type { Call, Handlers } from '../auth/procedure.ts';
 import { userHandlers } from '../user/handlers.ts';
 import { webhookHandlers } from '../event/webhook/handlers.ts';
 import { inputOf } from './payload.ts';

@@ -30,6 +30,8 @@ export interface RequestContext {
   /** Names a place in the request that holds a key and is not read; asked for only when a credential is missing. */
   keyElsewhere?: () => string | undefined;
   idempotencyKey: string | undefined;
+  /** What the client says of itself. */
+  userAgent: string | undefined;
   /** The caller's address, as far as trusted proxies tell. */
   address: string;
   /** The time limit of the work, which records in `meter` what it costs. */
@@ -88,13 +90,14 @@ export const requestContextOf = (
   response: Response,
   { requestTimeoutMs, publicUrl }: Pick<Config, 'requestTimeoutMs' | 'publicUrl'>,
 ): RequestContext => {
-  const { authorization, 'idempotency-key': idempotencyKey } = request.headers;
+  const { authorization, 'idempotency-key': idempotencyKey, 'user-agent': userAgent } = request.headers;
   const meter = new CostMeter();
   return {
     authorization,
     keyElsewhere: () => keyElsewhere(request.headers, request.query),
     // A second one would have been refused.
     idempotencyKey: idempotencyKey as string | undefined,
+    userAgent,
     address: response.locals.address,
     deadline: deadlineOf(response, requestTimeoutMs, meter),
     meter,

@@ -1,5 +1,5 @@
 import type { Contract } from '../../contract/index.ts';
-import type { Handlers } from '../call/procedure.ts';
+import type { Handlers } from '../auth/procedure.ts';
 import { getUser, searchUsers, updateUser, type UserContext } from './service.ts';
 import { currentUserView, userProfileView, userSummaryView } from './view.ts';
 

@@ -249,7 +249,7 @@ const live = async (fan: TestUser) => {
   expect(await pullEvents(db, held, new Date(), new Date())).toBeDefined();
   await db.transaction((tx) => tx.execute('UPDATE webhook_deliveries SET answer = ?', [text('answer')]));
   await ran('tags', 'rename', `${NEEDLE}-tag`, `${NEEDLE} tag`);
-  await app.context.auth.uses.flush();
+  await app.context.auth.uses?.flush();
   return { person, gameId, postId, theirs, theirPost, hidden };
 };
 

@@ -40,7 +40,7 @@ beforeAll(async () => {
   caller = await app.aUser({ nickname: '<b>bold</b>' });
   await app.aGame({}, caller);
   await app.fail('game.getById', { id: 'none' }, 404, caller.key);
-  await context.auth.uses.flush();
+  await context.auth.uses?.flush();
   context.lifecycle.registry.start();
 });
 

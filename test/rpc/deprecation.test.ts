@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import supertest from 'supertest';
 import { createApp } from '../../src/app/app.ts';
-import { IdempotentReplay } from '../../src/call/idempotency/call.ts';
+import { IdempotentReplay } from '../../src/auth/idempotency/call.ts';
 import { BodyReader } from '../../src/http/message/body.ts';
 import { RpcPipeline } from '../../src/rpc/pipeline.ts';
 import { replyJson } from '../../src/rpc/procedures.ts';

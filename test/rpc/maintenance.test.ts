@@ -31,7 +31,7 @@ const traces = async () => ({
 
 const flush = async (one: typeof app): Promise<void> => {
   const { auth, routers } = one.context;
-  await Promise.all([auth.keys.flush(), auth.uses.flush(), routers.game.views.buffer.flush()]);
+  await Promise.all([auth.keys.flush(), auth.uses?.flush(), routers.game.views.buffer.flush()]);
 };
 
 beforeAll(async () => {

@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import type { Procedure } from '../../src/rpc/procedures.ts';
-import type { Call } from '../../src/call/procedure.ts';
+import type { Call } from '../../src/auth/procedure.ts';
 import { checkedCall } from '../../src/rpc/procedures.ts';
 
 describe('a checked call', () => {

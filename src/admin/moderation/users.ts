@@ -9,6 +9,7 @@ import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { keysIn } from '../../auth/entity.ts';
+import { deleteUsesOf } from '../../consumers/use/store.ts';
 import { hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
@@ -155,9 +156,9 @@ const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Del
     if (!(await isBare(tx, id))) return false;
     const keys = await keysIn(tx).find({ select: { id: true }, where: { userId: id } });
     for (const part of partsOf(keys)) {
-      for (const counts of ['KeyQuota', 'KeyUse']) {
-        await tx.manager.delete(counts, { keyId: In(part.map((row) => row.id)) });
-      }
+      const ids = part.map((row) => row.id);
+      await tx.manager.delete('KeyQuota', { keyId: In(ids) });
+      await deleteUsesOf(tx, ids);
     }
     await deleteUserRow(tx, id);
     await record(tx, { name: by.name, now: new Date() }, { action, subject: `user ${id}`, before });

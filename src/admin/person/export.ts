@@ -1,7 +1,8 @@
 import { inParts } from '../../db/manager.ts';
 import { In } from 'typeorm';
 import { listKeys } from '../../auth/service.ts';
-import { readUses } from '../../auth/uses.ts';
+import { readUses } from '../../consumers/use/counts.ts';
+import { keyConsumer, readConsumerUses } from '../../consumers/use/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { engagementIn, type HiddenMarkRow, hiddenMarksIn } from '../../content/entity.ts';
@@ -122,7 +123,9 @@ async function* reactionsOf(db: Database, userId: string): AsyncGenerator<object
 /** The keys of a user, with the uses of each; their hashes stay in the database. */
 async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<object[]> {
   for (const { userId: _, ...key } of await listKeys(db, id)) {
-    yield [{ ...key, uses: await readUses(db, key.id, now, DAYS) }];
+    const [used] = await readConsumerUses(db, now, DAYS, [keyConsumer(key.id)]);
+    const { clients = [], operations = [] } = used ?? {};
+    yield [{ ...key, uses: await readUses(db, key.id, now, DAYS), clients, operations }];
   }
 }
 

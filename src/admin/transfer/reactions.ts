@@ -1,7 +1,7 @@
 import { And, type FindOperator, In, LessThanOrEqual, MoreThan, Not } from 'typeorm';
 import { engagementIn, type EngagementRow, hiddenMarksIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import { grouped } from '../../content/write/tally.ts';
+import { grouped } from '../../base/tally.ts';
 import type { Reader } from '../../db/connection.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';

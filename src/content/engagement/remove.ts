@@ -7,7 +7,7 @@ import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes } from '../../db/value
 import { engagementIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import { countColumnOf } from '../write/remove.ts';
-import { grouped } from '../write/tally.ts';
+import { grouped } from '../../base/tally.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 

@@ -5,9 +5,9 @@ import { AMONG_LOCKS, GroupCommit } from '../../db/batching/group-commit.ts';
 import { idToBytes } from '../../db/values.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
-import { doTogether, type WriteResult, type Writes } from '../../call/idempotency/writes.ts';
+import { doTogether, type WriteResult, type Writes } from '../../auth/idempotency/writes.ts';
 import type { Caller } from '../../auth/verifier.ts';
-import type { Call } from '../../call/procedure.ts';
+import type { Call } from '../../auth/procedure.ts';
 import { showing } from '../write/replays.ts';
 import { type ToggleOutcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
 

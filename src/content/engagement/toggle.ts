@@ -8,8 +8,8 @@ import { lockReferred } from '../../db/sql/referred.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
-import type { IdempotentCall } from '../../call/idempotency/call.ts';
-import type { WriteResult } from '../../call/idempotency/writes.ts';
+import type { IdempotentCall } from '../../auth/idempotency/call.ts';
+import type { WriteResult } from '../../auth/idempotency/writes.ts';
 
 export type Reaction = 'like' | 'dislike';
 /** The toggles of a record. A reaction replaces the other one. */

@@ -4,7 +4,7 @@ import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { idFromBytes, idToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Call } from '../../call/procedure.ts';
+import type { Call } from '../../auth/procedure.ts';
 import type { SearchIndex } from '../../search/search-index.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import type { ContentKind } from '../kind.ts';

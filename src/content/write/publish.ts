@@ -14,7 +14,7 @@ import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellings
 import { addAndCountNew, addToCounters } from './counters.ts';
 import type { ContentRow } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
-import { tally } from './tally.ts';
+import { tally } from '../../base/tally.ts';
 
 /** A record to publish. */
 export interface Draft<Columns extends object = object> {

@@ -11,7 +11,7 @@ import { addToCounters, subtractFromCounters } from './counters.ts';
 import { type EngagementRow, engagementIn, recordsIn, tagLinksIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';
-import { tally } from './tally.ts';
+import { tally } from '../../base/tally.ts';
 import { lockingRead, lockRows } from '../../db/sql/lock-rows.ts';
 
 /** A kind, and the counters of one of its records besides that of the kind: see `Draft.counters`. */

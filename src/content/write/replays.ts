@@ -1,4 +1,4 @@
-import type { IdempotentCall, ShownRows } from '../../call/idempotency/call.ts';
+import type { IdempotentCall, ShownRows } from '../../auth/idempotency/call.ts';
 import type { ContentKind } from '../kind.ts';
 
 /** The answer of a call that published records, as far as it is read here. */

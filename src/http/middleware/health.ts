@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError, databaseFaultIn } from '../../base/errors.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
-import { probeWrite } from '../../call/idempotency/records.ts';
+import { probeWrite } from '../../auth/idempotency/records.ts';
 import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
 import { readOnly } from './preconditions.ts';
 

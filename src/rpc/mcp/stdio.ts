@@ -99,6 +99,7 @@ class LocalSession implements McpSession {
     return {
       authorization: this.#authorization,
       idempotencyKey: undefined,
+      userAgent: undefined,
       address: ADDRESS,
       deadline: new Deadline(this.#timeoutMs, { meter }),
       meter,

@@ -5,6 +5,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { contract, STREAM_TYPE } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
+import type { Caller } from '../../auth/verifier.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import type { BodyReader } from '../../http/message/body.ts';
@@ -187,13 +188,17 @@ export const tailTransport = (
   const { limits } = protection;
   stopping.addEventListener('abort', () => open.endAll());
 
-  const readInput = async (request: Request, context: RequestContext): Promise<TailInput> => {
-    const tell = (sent: unknown): void => calls.tellDeprecatedInput(operation, context, () => sent);
-    if (request.method === 'GET') return queriedInput(request, tell);
+  const readInput = async (
+    request: Request,
+    caller: Caller | undefined,
+    context: RequestContext,
+  ): Promise<TailInput> => {
+    const note = (sent: unknown): void => calls.noteInput(contract.event.tail, caller, context, () => sent);
+    if (request.method === 'GET') return queriedInput(request, note);
     const text = await bodies.read(request, operation.bodyLimit);
     calls.chargeBody(context, text.length);
     context.deadline.restart();
-    return postedInput(text, tell);
+    return postedInput(text, note);
   };
 
   const begin = async (request: Request, response: Response, stream: Stream): Promise<void> => {
@@ -204,7 +209,7 @@ export const tailTransport = (
     calls.tellDeprecation(operation, context);
     const caller = await calls.authenticate(context);
     await calls.charge(caller, context);
-    const input = await readInput(request, context);
+    const input = await readInput(request, caller, context);
     const name = callerOf(caller && context.authorization, context.address);
     const release = places.reserve({ name: limits && name, hasKey: caller !== undefined });
     if (response.destroyed) {

@@ -3,11 +3,8 @@
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { pino } from 'pino';
 import { listActs, recordAll, sweepEvents, systemActor } from '../../../src/auth/audit/log.ts';
 import { Database } from '../../../src/db/database.ts';
-import { KeyUses, readUses, sweepUses } from '../../../src/auth/uses.ts';
-import { createKey } from '../../../src/auth/service.ts';
 import { schema } from '../../../src/app/schema.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { runCommand } from '../../harness/app/command.ts';
@@ -159,67 +156,5 @@ describe('audit log', () => {
     expect(sizes.at(-1)?.rows).toBe((KEPT_DAYS + 1) * DAILY);
     // Room that was freed is used again.
     expect(sizes.at(-1)?.pages).toBeLessThanOrEqual((sizes[KEPT_DAYS + 3]?.pages ?? 0) * 1.1);
-  });
-
-  describe('uses of keys', () => {
-    let keyId: string;
-    let now = new Date('2031-05-01T23:59:59.000Z');
-
-    beforeAll(async () => {
-      const userId = await createUser(db, 'busy', now);
-      keyId = (await createKey(db, { userId, name: 'k', scopes: ['user:read'], expiresAt: null }, now)).id;
-    });
-
-    test('are counted by day and operation, by several instances', async () => {
-      const log = pino({ level: 'silent' });
-      const instances = [new KeyUses(db, log, () => now), new KeyUses(db, log, () => now)];
-      for (const uses of instances) {
-        for (let n = 0; n < 3; n += 1) uses.note(keyId, 'user.me');
-        uses.note(keyId, 'game.create');
-      }
-      now = new Date(now.getTime() + 1000);
-      instances[0]?.note(keyId, 'user.me');
-      await Promise.all(instances.map((uses) => uses.flush()));
-      instances[1]?.note(keyId, 'user.me');
-      await instances[1]?.flush();
-      expect(await readUses(db, keyId, now, 30)).toEqual([
-        { day: '2031-05-02', operation: 'user.me', n: 2 },
-        { day: '2031-05-01', operation: 'user.me', n: 6 },
-        { day: '2031-05-01', operation: 'game.create', n: 2 },
-      ]);
-      expect(await readUses(db, keyId, now, 1)).toEqual([{ day: '2031-05-02', operation: 'user.me', n: 2 }]);
-    });
-
-    test('go away after 90 days', async () => {
-      expect(await sweepUses(db, new Date(now.getTime() + 90 * DAY_MS))).toBe(false);
-      expect(await readUses(db, keyId, now, 30)).toHaveLength(1);
-      await sweepUses(db, new Date(now.getTime() + 91 * DAY_MS));
-      expect(await readUses(db, keyId, now, 30)).toEqual([]);
-    });
-
-    test('are shown with the key, which is found by when it was used last', async () => {
-      const stale = await createKey(
-        db,
-        { userId: await createUser(db, 'idle', now), name: 'idle', scopes: ['user:read'], expiresAt: null },
-        new Date(Date.now() - 40 * DAY_MS),
-      );
-      const listed = (await cli('keys', 'list', '--unused-since', '30d', '--json')).split('\n');
-      expect(listed.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([stale.id]);
-      await db.transaction((tx) =>
-        tx.execute('UPDATE api_keys SET last_used_at = ? WHERE name = ?', ['2999-01-01 00:00:00.000', 'idle']),
-      );
-      expect(await cli('keys', 'list', '--unused-since', '30d', '--json')).toBe('');
-
-      const uses = new KeyUses(db, pino({ level: 'silent' }), () => new Date());
-      uses.note(stale.id, 'user.me');
-      await uses.flush();
-      expect(JSON.parse(await cli('keys', 'show', stale.id, '--json'))).toMatchObject({
-        id: stale.id,
-        state: 'active',
-        lastUsedAt: '2999-01-01T00:00:00.000Z',
-        uses: [{ operation: 'user.me', n: 1 }],
-      });
-      expect(await cli('keys', 'show', stale.id, '--days', '7')).toMatch(/\n\d{4}-\d\d-\d\d {2}1 {6}user\.me$/);
-    });
   });
 });

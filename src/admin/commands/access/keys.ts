@@ -4,7 +4,8 @@ import { type Scope, scopes } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
-import { readUses } from '../../../auth/uses.ts';
+import { readUses } from '../../../consumers/use/counts.ts';
+import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { idOfUser } from '../../../user/service.ts';
 import {
   type Expiry,
@@ -18,6 +19,7 @@ import {
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { useCommand } from './keys-use.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
@@ -140,8 +142,6 @@ const list = (): Command =>
       }),
     );
 
-const USE_DAYS = 90;
-
 const show = (): Command =>
   new Command('show')
     .summary('show a key and how it is used')
@@ -152,7 +152,7 @@ const show = (): Command =>
     .addArgument(keyIdArgument())
     .addOption(
       new Option('--days <number>', 'the uses of so many days, today included')
-        .argParser(wholeNumberUpTo(USE_DAYS))
+        .argParser(wholeNumberUpTo(KEPT_DAYS))
         .default(30),
     )
     .option('--json', 'print a JSON object instead of tables')
@@ -231,10 +231,11 @@ const rotate = (): Command =>
 
 export const keysCommand = (): Command =>
   new Command('keys')
-    .summary('create, list, show, rotate and revoke API keys')
-    .description('Creates, lists, shows, rotates and revokes API keys.')
+    .summary('create, list, show, rotate and revoke API keys, and show who uses what')
+    .description('Creates, lists, shows, rotates and revokes API keys, and shows who uses what.')
     .addCommand(create())
     .addCommand(list())
     .addCommand(show())
+    .addCommand(useCommand())
     .addCommand(rotate())
     .addCommand(revoke());

@@ -9,7 +9,7 @@ import { readTags } from '../../../content/tag/service.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
-import { grouped } from '../../../content/write/tally.ts';
+import { grouped } from '../../../base/tally.ts';
 import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockRows } from '../../../db/sql/lock-rows.ts';

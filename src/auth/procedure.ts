@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf, Route, StreamRoute } from '../../contract/index.ts';
 import type { Deadline } from '../base/deadline.ts';
 import type { IdempotentCall } from './idempotency/call.ts';
-import type { Caller } from '../auth/verifier.ts';
+import type { Caller } from './verifier.ts';
 
 /** A call under way. */
 export interface Call<C extends Caller | undefined = Caller | undefined> {

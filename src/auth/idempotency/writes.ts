@@ -2,7 +2,7 @@ import { ForeignKeyError, type Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
-import { mayKeepAnswer, type Quota } from '../../auth/quotas.ts';
+import { mayKeepAnswer, type Quota } from '../quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
 import { withoutGone } from './shown-rows.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';

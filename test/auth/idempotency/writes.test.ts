@@ -11,8 +11,8 @@ import type { Parameter, Reader, Transaction } from '../../../src/db/connection.
 import { Database } from '../../../src/db/database.ts';
 import { managerOn } from '../../../src/db/manager.ts';
 import { storedIdToBytes, timeToDb } from '../../../src/db/values.ts';
-import { idempotentCall } from '../../../src/call/idempotency/call.ts';
-import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../../src/call/idempotency/records.ts';
+import { idempotentCall } from '../../../src/auth/idempotency/call.ts';
+import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../../src/auth/idempotency/records.ts';
 import { Sweeper } from '../../../src/app/sweeper.ts';
 import { createLog } from '../../../src/app/log.ts';
 import { gameKind } from '../../../src/game/kind.ts';

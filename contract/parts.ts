@@ -1,0 +1,64 @@
+import type { z } from 'zod';
+import { pointerOf } from './issues.ts';
+
+/** A schema with what may be inside of it, by the names that zod gives these. */
+interface Definition {
+  type: string;
+  entries?: Record<string, string | number>;
+  values?: readonly unknown[];
+  shape?: Record<string, z.ZodType>;
+  element?: z.ZodType;
+  valueType?: z.ZodType;
+  options?: readonly z.ZodType[];
+  innerType?: z.ZodType;
+  left?: z.ZodType;
+  right?: z.ZodType;
+  in?: z.ZodType;
+  out?: z.ZodType;
+}
+
+/** Which of the two sides of a schema that transforms is meant. */
+export type Side = 'input' | 'output';
+
+/** A schema within another, and the members that lead to it: `*` for each element of an array or map. */
+interface InnerSchema {
+  schema: z.ZodType;
+  path: readonly string[];
+}
+
+/** All schemas within one, itself first. One that wraps another comes before it, under the same path. */
+export function* schemasIn(schema: z.ZodType, side: Side, path: readonly string[] = []): Generator<InnerSchema> {
+  yield { schema, path };
+  const { shape = {}, element, valueType, options = [], ...others } = schema.def as Definition;
+  for (const [name, member] of Object.entries(shape)) yield* schemasIn(member, side, [...path, name]);
+  for (const each of [element, valueType]) if (each) yield* schemasIn(each, side, [...path, '*']);
+  const { innerType, left, right, in: sent, out: answered } = others;
+  for (const inner of [...options, innerType, left, right, side === 'input' ? sent : answered]) {
+    if (inner) yield* schemasIn(inner, side, path);
+  }
+}
+
+/** A member of an input or output, or one of the words that it may be. */
+export interface Part {
+  path: readonly string[];
+  word?: string;
+  /** `/sortBy`, or `/sortBy=latest`. */
+  name: string;
+}
+
+const wordsOf = (schema: z.ZodType): string[] => {
+  const { type, entries = {}, values = [] } = schema.def as Definition;
+  const words = type === 'enum' ? Object.values(entries) : values;
+  return words.filter((word) => typeof word === 'string');
+};
+
+/** The members of an input or output and their words, each once. Elements of arrays are parts only by what is inside of them. */
+export const partsOf = (schema: z.ZodType, side: Side): Part[] => {
+  const parts = new Map<string, Part>();
+  for (const { schema: inner, path } of schemasIn(schema, side)) {
+    const pointer = pointerOf(path);
+    if (path.length > 0 && path.at(-1) !== '*') parts.set(pointer, { path, name: pointer });
+    for (const word of wordsOf(inner)) parts.set(`${pointer}=${word}`, { path, word, name: `${pointer}=${word}` });
+  }
+  return [...parts.values()];
+};

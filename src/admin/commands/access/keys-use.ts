@@ -1,0 +1,76 @@
+import { Command, Option } from 'commander';
+import { listKeys, readKey } from '../../../auth/service.ts';
+import { KEPT_DAYS } from '../../../consumers/use/days.ts';
+import { type ConsumerUse, keyConsumer, readConsumerUses } from '../../../consumers/use/store.ts';
+import type { Database } from '../../../db/database.ts';
+import { idOfUser } from '../../../user/service.ts';
+import { wholeNumberUpTo } from '../shared/arguments.ts';
+import { examples, readSettings, withDatabase } from '../shared/common.ts';
+import { printJsonLines, printTable } from '../shared/output.ts';
+
+const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+
+interface UseOptions {
+  key?: string;
+  user?: string;
+  days: number;
+  json?: true;
+}
+
+/** The consumers that are asked for; undefined for all. @throws AppError KEY_UNKNOWN, and as `idOfUser` does */
+const chosenConsumers = async (db: Database, { key, user }: UseOptions): Promise<string[] | undefined> => {
+  if (key !== undefined) return [keyConsumer((await readKey(db, key)).id)];
+  if (user === undefined) return undefined;
+  const keys = await listKeys(db, await idOfUser(db, user));
+  return keys.map(({ id }) => keyConsumer(id));
+};
+
+/** Uses with what is known of the keys: their names and users. */
+const withKeys = async (db: Database, uses: readonly ConsumerUse[]) => {
+  const keys = new Map((await listKeys(db)).map((key) => [keyConsumer(key.id), key]));
+  return uses.map((use) => {
+    const key = keys.get(use.consumer);
+    return { ...use, ...(key && { key: { id: key.id, name: key.name, userId: key.userId } }) };
+  });
+};
+
+const printUses = (uses: readonly ConsumerUse[]): void =>
+  printTable(
+    ['CONSUMER', 'OPERATION', 'LAST DAY', 'CLIENTS OR PARTS'],
+    uses.flatMap(({ consumer, clients, operations }) => [
+      ...(clients.length > 0 ? [[consumer, '', '', clients.map(({ name }) => name).join(', ')]] : []),
+      ...operations.map(({ operation, lastDay, parts }) => [
+        consumer,
+        operation,
+        lastDay,
+        parts.map(({ name }) => name).join(' '),
+      ]),
+    ]),
+  );
+
+/** `keys use` */
+export const useCommand = (): Command =>
+  new Command('use')
+    .summary('show who uses what')
+    .description(
+      'Shows for each key, and for anonymous callers by their client, which operations they called, which members of the ' +
+        'input they sent and which words of the contract in them, whether they sent an Idempotency-Key, by which client, ' +
+        'and on which day (UTC) last. No other value is recorded. A running service stores what it has recorded within ' +
+        `ten seconds; it is kept for ${KEPT_DAYS} days.`,
+    )
+    .addOption(new Option('--key <id>', 'only this key, by its id from `keys list`').conflicts('user'))
+    .option('--user <id>', 'only the keys of this user, by id or by a nickname that no other user has')
+    .addOption(
+      new Option('--days <number>', 'the uses of so many days, today included')
+        .argParser(wholeNumberUpTo(KEPT_DAYS))
+        .default(30),
+    )
+    .option('--json', 'print one JSON object per consumer and line instead of a table, with the day of each part')
+    .addHelpText('after', examples('keys use', `keys use --key ${EXAMPLE_ID} --json`, 'keys use --days 90 --json'))
+    .action((options: UseOptions) =>
+      withDatabase(readSettings(), async (db) => {
+        const uses = await readConsumerUses(db, new Date(), options.days, await chosenConsumers(db, options));
+        if (options.json) printJsonLines(await withKeys(db, uses));
+        else printUses(uses);
+      }),
+    );

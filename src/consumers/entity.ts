@@ -1,0 +1,58 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
+
+/** The number of calls of an operation by a key on a day. */
+export interface KeyUseRow {
+  keyId: string;
+  /** `2026-04-01`, in UTC. */
+  day: string;
+  operation: string;
+  n: number;
+}
+
+export const keyUsesIn = repositoryOf<KeyUseRow>('KeyUse');
+
+export const keyUseEntity = (engine: Engine): EntitySchema<KeyUseRow> => {
+  const { id, text, count } = columnTypes(engine);
+  return new EntitySchema<KeyUseRow>({
+    name: 'KeyUse',
+    tableName: 'key_uses',
+    columns: {
+      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
+      day: { ...text(10), primary: true },
+      operation: { ...text(64), primary: true },
+      n: count,
+    },
+    indices: [{ name: 'key_uses_day', columns: ['day'] }],
+  });
+};
+
+/** The parts of an operation that a consumer used on a day. */
+export interface ConsumerUseRow {
+  /** `key <id>` or, for anonymous callers, `client <name>`. */
+  consumer: string;
+  /** `2026-04-01`, in UTC. */
+  day: string;
+  /** Empty for what all operations share: `parts` are then the clients that held the key. */
+  operation: string;
+  parts: readonly string[];
+}
+
+export const consumerUsesIn = repositoryOf<ConsumerUseRow>('ConsumerUse');
+
+export const consumerUseEntity = (engine: Engine): EntitySchema<ConsumerUseRow> => {
+  const { text, longText } = columnTypes(engine);
+  return new EntitySchema<ConsumerUseRow>({
+    name: 'ConsumerUse',
+    tableName: 'consumer_uses',
+    columns: {
+      consumer: { ...text(100), primary: true },
+      day: { ...text(10), primary: true },
+      operation: { ...text(64), primary: true },
+      parts: { ...longText, transformer: jsonTransformer },
+    },
+    indices: [{ name: 'consumer_uses_day', columns: ['day'] }],
+  });
+};

@@ -1,0 +1,66 @@
+import { In, LessThan, MoreThan } from 'typeorm';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import { padded, partsOf } from '../../db/sql/in-list.ts';
+import { insertInto, insertValues } from '../../db/sql/insert.ts';
+import { memoize } from '../../db/sql/memoize.ts';
+import { storedIdToBytes } from '../../db/values.ts';
+import { keysIn } from '../../auth/entity.ts';
+import { type KeyUseRow, keyUsesIn } from '../entity.ts';
+import { dayBefore, KEPT_DAYS } from './days.ts';
+
+/** Few enough that locks are short. */
+const SWEPT_AT_ONCE = 256;
+
+const addition = memoize((dialect: Dialect) =>
+  insertInto(
+    'key_uses',
+    ['key_id', 'day', 'operation', 'n'],
+    `${dialect.onConflict('key_id, day, operation')} n = n + ${dialect.inserted('n')}`,
+  ),
+);
+
+/** Stores counts by `<key id> <day> <operation>`. */
+export const storeCounts = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promise<void> => {
+  // In the order of the primary key, so that transactions do not deadlock.
+  const inOrder = [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const rows = inOrder.map(([name, n]) => {
+    const [keyId = '', day = '', operation = ''] = name.split(' ');
+    return [keyId, day, operation, n] as const;
+  });
+  // Keys may have been deleted meanwhile, with their counts.
+  const known = new Set<string>();
+  for (const part of partsOf([...new Set(rows.map(([keyId]) => keyId))])) {
+    const found = await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } });
+    for (const { id } of found) known.add(id);
+  }
+  await insertValues(
+    tx,
+    addition(tx.dialect),
+    rows.filter(([keyId]) => known.has(keyId)).map(([keyId, ...count]) => [storedIdToBytes(keyId), ...count]),
+  );
+};
+
+/** The uses of a key in the last `days` days, today included, the latest day first. */
+export const readUses = (reader: Reader, keyId: string, now: Date, days: number): Promise<Omit<KeyUseRow, 'keyId'>[]> =>
+  keyUsesIn(reader).find({
+    select: { day: true, operation: true, n: true },
+    where: { keyId, day: MoreThan(dayBefore(now, days)) },
+    order: { day: 'DESC', n: 'DESC', operation: 'ASC' },
+  });
+
+/** Deletes some counts of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
+export const sweepUses = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
+  const end = dayBefore(now, KEPT_DAYS);
+  const rows = await keyUsesIn(db).find({
+    where: { day: LessThan(end) },
+    order: { day: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
+  if (rows.length === 0) return false;
+  await db.transaction(async (tx) => {
+    for (const { keyId, day, operation } of rows) await keyUsesIn(tx).delete({ keyId, day, operation });
+  });
+  return rows.length === SWEPT_AT_ONCE;
+};

@@ -1,0 +1,145 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { AnyRoute } from '../../../contract/index.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { clientOf } from './client.ts';
+import { storeCounts } from './counts.ts';
+import { Today } from './days.ts';
+import { type InputParts, inputPartsOf, markParts } from './parts.ts';
+import { addParts, anonymousConsumer, keyConsumer, SHARED } from './store.ts';
+
+/** A crash loses the uses of this period. A longer one makes fewer writes. */
+const DELAY_MS = 10_000;
+/** Consumers whose day is remembered. What another one uses is written again, which changes nothing. */
+const REMEMBERED = 10_000;
+/** The clients of a key on a day, and the anonymous clients on a day, that are told apart. */
+const MAX_CLIENTS = 8;
+const MAX_ANONYMOUS = 256;
+const OTHER = 'other';
+/** A part that is no part of the input. */
+const REPEATABLE = 'Idempotency-Key';
+
+/** What a consumer has used on a day, as far as this process knows. */
+interface ConsumerDay {
+  day: string;
+  clients: Set<string>;
+  /** By operation: the numbers of parts, and at the end whether there was an `Idempotency-Key`. */
+  seen: Map<string, Uint8Array>;
+}
+
+/** The caller of an operation. */
+export interface Consumer {
+  /** Undefined for an anonymous caller. */
+  keyId: string | undefined;
+  userAgent: string | undefined;
+  idempotencyKey: string | undefined;
+}
+
+/**
+ * Records who uses what, never a value that is not a word of the contract. Calls by key, operation and day are counted in memory
+ * and stored together. The parts that a consumer uses of an operation are stored when they are first used on a day.
+ */
+export class UseRecorder {
+  readonly #today: Today;
+  /** Counts that are not stored yet. */
+  readonly counts: WriteBuffer<number>;
+  /** Parts that are not stored yet. */
+  readonly parts: WriteBuffer<readonly string[]>;
+  readonly #inputs = new Map<string, InputParts>();
+  readonly #days = new LRUCache<string, ConsumerDay>({ max: REMEMBERED });
+  #anonymous = { day: '', clients: new Set<string>() };
+
+  constructor(db: WorkloadPool, log: Logger, now: () => Date, pause?: WritePause) {
+    this.#today = new Today(now);
+    this.counts = new WriteBuffer<number>({
+      delayMs: DELAY_MS,
+      merge: (earlier, later) => earlier + later,
+      write: (counts, deadline) => db.transaction((tx) => storeCounts(tx, counts), deadline),
+      log,
+      pause,
+    });
+    this.parts = new WriteBuffer<readonly string[]>({
+      delayMs: DELAY_MS,
+      merge: (earlier, later) => [...new Set([...earlier, ...later])],
+      write: (uses, deadline) => {
+        // In the order of the primary key, so that transactions do not deadlock.
+        const rows = Array.from(uses, ([name, parts]) => {
+          const [consumer = '', day = '', operation = ''] = name.split('\n');
+          return { consumer, day, operation, parts };
+        }).toSorted((a, b) => (a.consumer + a.day + a.operation < b.consumer + b.day + b.operation ? -1 : 1));
+        return db.transaction((tx) => addParts(tx, rows), deadline, { isIdempotent: true });
+      },
+      log,
+      pause,
+    });
+  }
+
+  /** Counts one call with a key. */
+  count(keyId: string, operation: string): void {
+    this.counts.add(`${keyId} ${this.#today.day} ${operation}`, 1);
+  }
+
+  /** Notes which parts of an operation a call uses. `input` is what was sent, valid or not. */
+  note(route: AnyRoute, { keyId, userAgent, idempotencyKey }: Consumer, input: unknown): void {
+    const { day } = this.#today;
+    const client = clientOf(userAgent);
+    const consumer = keyId === undefined ? anonymousConsumer(this.#toldApart(client, day)) : keyConsumer(keyId);
+    const known = this.#dayOf(consumer, day);
+    if (keyId !== undefined && !known.clients.has(client)) this.#noteClient(known, consumer, client);
+    const { id } = route.metadata;
+    const { names, root } = this.#inputOf(route);
+    const seen = known.seen.get(id) ?? new Uint8Array(names.length + 1);
+    let isNew = markParts(root, input, seen);
+    if (idempotencyKey !== undefined && seen[names.length] === 0) {
+      seen[names.length] = 1;
+      isNew = true;
+    }
+    if (!isNew && known.seen.has(id)) return;
+    known.seen.set(id, seen);
+    const parts = [...names, REPEATABLE].filter((_, number) => seen[number] === 1);
+    this.parts.add(`${consumer}\n${day}\n${id}`, parts);
+  }
+
+  /** Stores what is not stored yet. */
+  async flush(): Promise<void> {
+    await Promise.all([this.counts.flush(), this.parts.flush()]);
+  }
+
+  /** Stores what is not stored yet, as far as the deadline allows. */
+  async close(deadline: Deadline): Promise<void> {
+    await Promise.all([this.counts.close(deadline), this.parts.close(deadline)]);
+  }
+
+  #dayOf(consumer: string, day: string): ConsumerDay {
+    const known = this.#days.get(consumer);
+    if (known?.day === day) return known;
+    const made = { day, clients: new Set<string>(), seen: new Map<string, Uint8Array>() };
+    this.#days.set(consumer, made);
+    return made;
+  }
+
+  #inputOf(route: AnyRoute): InputParts {
+    const { id } = route.metadata;
+    const known = this.#inputs.get(id) ?? inputPartsOf(route);
+    this.#inputs.set(id, known);
+    return known;
+  }
+
+  #noteClient(known: ConsumerDay, consumer: string, client: string): void {
+    if (known.clients.size > MAX_CLIENTS) return;
+    known.clients.add(client);
+    const name = known.clients.size > MAX_CLIENTS ? OTHER : client;
+    this.parts.add(`${consumer}\n${known.day}\n${SHARED}`, [name]);
+  }
+
+  /** The client, or a common name beyond so many on a day: anyone may make up names. */
+  #toldApart(client: string, day: string): string {
+    if (this.#anonymous.day !== day) this.#anonymous = { day, clients: new Set() };
+    const { clients } = this.#anonymous;
+    if (!clients.has(client) && clients.size >= MAX_ANONYMOUS) return OTHER;
+    clients.add(client);
+    return client;
+  }
+}

@@ -1,0 +1,138 @@
+import { In, LessThan, MoreThan } from 'typeorm';
+import { keysIn } from '../../auth/entity.ts';
+import { grouped } from '../../base/tally.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import { padded, partsOf } from '../../db/sql/in-list.ts';
+import { insertMissing } from '../../db/sql/insert.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { type ConsumerUseRow, consumerUsesIn, keyUsesIn } from '../entity.ts';
+import { dayBefore, KEPT_DAYS } from './days.ts';
+
+/** Few enough that locks are short. */
+const SWEPT_AT_ONCE = 256;
+const KEY = 'key ';
+/** The operation of what all of them share: the clients of a key. */
+export const SHARED = '';
+
+/** The consumer that is the holder of a key. */
+export const keyConsumer = (keyId: string): string => `${KEY}${keyId}`;
+/** The consumer that is all anonymous callers with a client. */
+export const anonymousConsumer = (client: string): string => `client ${client}`;
+
+/** The consumers of some whose key, if they have one, is there. */
+const present = async (tx: Transaction, consumers: readonly string[]): Promise<ReadonlySet<string>> => {
+  const found = new Set(consumers.filter((consumer) => !consumer.startsWith(KEY)));
+  const ids = consumers.filter((consumer) => !found.has(consumer)).map((consumer) => consumer.slice(KEY.length));
+  for (const part of partsOf(ids)) {
+    for (const { id } of await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } })) {
+      found.add(keyConsumer(id));
+    }
+  }
+  return found;
+};
+
+/** Adds parts to what is stored of the day. Keys that were deleted meanwhile get none. */
+export const addParts = async (tx: Transaction, uses: readonly ConsumerUseRow[]): Promise<void> => {
+  const consumers = await present(tx, [...new Set(uses.map(({ consumer }) => consumer))]);
+  const rows = uses.filter(({ consumer }) => consumers.has(consumer));
+  // The row is there, and locked, before it is read: two instances may add to it at once.
+  await insertMissing(
+    tx,
+    'consumer_uses',
+    ['consumer', 'day', 'operation', 'parts'],
+    rows.map(({ consumer, day, operation }) => [consumer, day, operation, '[]']),
+  );
+  for (const { consumer, day, operation, parts } of rows) {
+    const where = { consumer, day, operation };
+    const stored = await consumerUsesIn(tx).findOneOrFail({ where, ...tx.dialect.lockingRows });
+    const all = [...new Set([...stored.parts, ...parts])].toSorted();
+    if (all.length > stored.parts.length) await consumerUsesIn(tx).update(where, { parts: all });
+  }
+};
+
+/** Deletes all that is stored of the uses of keys. */
+export const deleteUsesOf = async (tx: Transaction, keyIds: readonly string[]): Promise<void> => {
+  await keyUsesIn(tx).delete({ keyId: In(keyIds) });
+  await consumerUsesIn(tx).delete({ consumer: In(keyIds.map(keyConsumer)) });
+};
+
+/** A part of an operation, and the last day on which it was used. */
+export interface PartUse {
+  name: string;
+  lastDay: string;
+}
+
+/** What a consumer used of an operation. */
+export interface OperationUse {
+  operation: string;
+  lastDay: string;
+  parts: PartUse[];
+}
+
+/** What a consumer used: `key <id>`, or `client <name>` for anonymous callers. */
+export interface ConsumerUse {
+  consumer: string;
+  /** The clients of the holder of a key. */
+  clients: PartUse[];
+  operations: OperationUse[];
+}
+
+const latest = (rows: readonly ConsumerUseRow[]): PartUse[] => {
+  const days = new Map<string, string>();
+  for (const { day, parts } of rows) {
+    for (const name of parts) if ((days.get(name) ?? '') < day) days.set(name, day);
+  }
+  return Array.from(days, ([name, lastDay]) => ({ name, lastDay })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+};
+
+const useOf = (consumer: string, rows: readonly ConsumerUseRow[]): ConsumerUse => ({
+  consumer,
+  clients: latest(rows.filter(({ operation }) => operation === SHARED)),
+  operations: [...grouped(rows, ({ operation }) => operation)]
+    .filter(([operation]) => operation !== SHARED)
+    .map(([operation, days]) => ({
+      operation,
+      lastDay:
+        days
+          .map(({ day }) => day)
+          .toSorted()
+          .at(-1) ?? '',
+      parts: latest(days),
+    })),
+});
+
+/** What consumers used in the last `days` days, today included: some, or all. */
+export const readConsumerUses = async (
+  reader: Pick<Reader, 'manager'>,
+  now: Date,
+  days: number,
+  consumers?: readonly string[],
+): Promise<ConsumerUse[]> => {
+  const since = { day: MoreThan(dayBefore(now, days)) };
+  const rows = await consumerUsesIn(reader).find({
+    where: { ...since, ...(consumers && { consumer: In(consumers) }) },
+    order: { consumer: 'ASC', operation: 'ASC', day: 'ASC' },
+  });
+  return Array.from(
+    grouped(rows, ({ consumer: name }) => name),
+    ([name, own]) => useOf(name, own),
+  );
+};
+
+/** Deletes some rows of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
+export const sweepConsumerUses = async (
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
+  now: Date,
+): Promise<boolean> => {
+  const rows = await consumerUsesIn(db).find({
+    select: { consumer: true, day: true, operation: true },
+    where: { day: LessThan(dayBefore(now, KEPT_DAYS)) },
+    order: { day: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
+  if (rows.length === 0) return false;
+  await db.transaction(async (tx) => {
+    for (const { consumer, day, operation } of rows) await consumerUsesIn(tx).delete({ consumer, day, operation });
+  });
+  return rows.length === SWEPT_AT_ONCE;
+};
