@@ -30,7 +30,7 @@ export interface RequestContext {
   /** Names a place in the request that holds a key and is not read; asked for only when a credential is missing. */
   keyElsewhere?: () => string | undefined;
   idempotencyKey: string | undefined;
-  /** What the client says of itself. */
+  /** Names the client. */
   userAgent: string | undefined;
   /** The caller's address, as far as trusted proxies tell. */
   address: string;

@@ -137,6 +137,9 @@ const unreachable: Record<string, string> = {
   'idempotency_records.input_hash': 'a digest',
   'key_quotas.what': 'of a closed list',
   'key_quotas.day': 'a date',
+  'consumer_uses.consumer': 'the id of a key; of anonymous callers, their client, which no user is known by',
+  'consumer_uses.day': 'a date',
+  'consumer_uses.operation': 'of a closed list',
   'key_uses.day': 'a date',
   'key_uses.operation': 'of a closed list',
   'instances.host': 'a machine',
@@ -331,7 +334,9 @@ describe('users erase', () => {
       { of: 'game', id: made.hidden.id, type: 'like', isHidden: true },
       { of: 'image', id: made.theirPost.id, type: 'dislike' },
     ]);
-    expect(exported['keys']).toMatchObject([{ name: text('key'), uses: expect.any(Array) }]);
+    expect(exported['keys']).toMatchObject([
+      { name: text('key'), uses: expect.any(Array), clients: expect.any(Array), operations: expect.any(Array) },
+    ]);
     expect(exported['webhooks']).toMatchObject([{ url: url('hook'), state: 'active' }]);
     expect(written).not.toMatch(/hash|whsec/i);
     const actions = exported['auditEntries']!.map((entry) => (entry as { action: string }).action);

@@ -13,8 +13,10 @@ import { UseRecorder } from '../../src/consumers/use/recorder.ts';
 import { type ConsumerUse, keyConsumer, readConsumerUses, sweepConsumerUses } from '../../src/consumers/use/store.ts';
 import { Database } from '../../src/db/database.ts';
 import { createUser } from '../../src/user/service.ts';
+import { startApp, type TestApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { callTool, connect } from '../harness/http/mcp.ts';
 
 // Who uses what: what is recorded of calls, and for how long.
 
@@ -235,5 +237,82 @@ describe('clients', () => {
     const anonymous = (await readConsumerUses(db, now, 1)).filter(({ consumer }) => consumer.startsWith('client '));
     expect(anonymous).toHaveLength(257);
     expect(await usedBy('client other')).toEqual({ 'game.list': '/page' });
+  });
+});
+
+describe('a service', () => {
+  const post = (url: string, ids: string, json: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}/api/trpc/${ids}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(json),
+    });
+
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.stop());
+
+  test('records calls of all transports, refused inputs, and reads that are answered together', async () => {
+    const { url } = app;
+    const { key, keyId } = await app.aUser();
+    const of = (agent: string) => ({ 'User-Agent': `${agent}/1` });
+    const input = (json: object): string => `input=${encodeURIComponent(JSON.stringify({ json }))}`;
+    await post(url, 'game.list', { json: { limit: 0 } }, of('refused'));
+    await Promise.all(['one', 'two', 'three'].map((agent) => post(url, 'game.list', { json: { page: 1 } }, of(agent))));
+    const batch = { 0: { json: { sortBy: 'views' } }, 1: { json: { limit: 1 } } };
+    await post(url, 'image.list,game.list?batch=1', batch, of('batch'));
+    await fetch(`${url}/api/trpc/game.list?${input({ search: 'x' })}`, { headers: of('get') });
+    const tail = await fetch(`${url}/api/trpc/event.tail?${input({ start: 'latest' })}`, { headers: of('tail') });
+    await tail.body?.cancel();
+    await callTool(await connect(url, { headers: of('mcp') }), 'game.getTypeStats');
+    const keyed = { Authorization: `Bearer ${key}`, 'Idempotency-Key': 'k', ...of('keyed') };
+    await post(url, 'game.create', { json: { title: 'x' } }, keyed);
+    // Who may not call an operation does not use it.
+    await post(url, 'user.me', {}, of('refused'));
+    await app.context.auth.uses?.flush();
+
+    const used = await readConsumerUses(app.context.db, new Date(), 1);
+    const told = used.map(({ consumer, clients, operations }) => [
+      consumer,
+      ...clients.map(({ name }) => name),
+      ...operations.map(({ operation, parts }) => [operation, ...parts.map(({ name }) => name)].join(' ')),
+    ]);
+    expect(told).toEqual([
+      ['client batch/1', 'game.list /limit', 'image.list /sortBy /sortBy=views'],
+      ['client get/1', 'game.list /search'],
+      ['client mcp/1', 'game.getTypeStats'],
+      ['client one/1', 'game.list /page'],
+      ['client refused/1', 'game.list /limit'],
+      ['client tail/1', 'event.tail /start /start=latest'],
+      ['client three/1', 'game.list /page'],
+      ['client two/1', 'game.list /page'],
+      [keyConsumer(keyId), 'keyed/1', 'game.create /title Idempotency-Key'],
+    ]);
+    const env = { DATABASE_URL: app.databaseUrl };
+    const { stdout } = await runCommand(['keys', 'use', '--key', keyId], { env });
+    expect(stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '))).toEqual([
+      'CONSUMER OPERATION LAST DAY CLIENTS OR PARTS',
+      `key ${keyId} keyed/1`,
+      `key ${keyId} game.create ${new Date().toISOString().slice(0, 10)} /title Idempotency-Key`,
+      '',
+    ]);
+    const listed = (await runCommand(['keys', 'use', '--json'], { env })).stdout.trim().split('\n');
+    const shown = listed.map((line) => JSON.parse(line) as ConsumerUse & { key?: object });
+    expect(shown.map(({ key: _, ...use }) => use)).toEqual(used);
+    expect(shown.at(-1)?.key).toMatchObject({ id: keyId });
+    const pasted = await runCommand(['keys', 'use', '--key', key], { env });
+    expect(pasted.stderr).toContain('This is a key, not its id.');
+  });
+
+  test('records nothing with USE_RECORDING=off', async () => {
+    const other = await startApp({ settings: { USE_RECORDING: 'off' } });
+    const { key } = await other.aUser();
+    await post(other.url, 'game.list', { json: { page: 1 } });
+    await other.call('user.me', {}, key);
+    expect(other.context.auth.uses).toBeUndefined();
+    expect(await readConsumerUses(other.context.db, new Date(), 1)).toEqual([]);
+    await other.stop();
   });
 });

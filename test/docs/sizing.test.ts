@@ -38,6 +38,7 @@ describe('sizing guide', () => {
 
   test.each([
     ['key_uses', `after ${KEPT_DAYS} days`],
+    ['consumer_uses', `after ${KEPT_DAYS} days`],
     ['idempotency_records', `after ${IDEMPOTENCY_HOURS} hours`],
     ['audit_entries', `: ${readConfig({}).auditRetentionDays}`],
     ['events', `: ${readConfig({}).eventRetentionDays}`],

@@ -5,7 +5,7 @@ export const KEPT_DAYS = 90;
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, DATE_LENGTH);
 
-/** The day so many days before a time, in UTC: `2026-04-01`. */
+/** The day a number of days before a time, in UTC: `2026-04-01`. */
 export const dayBefore = (time: Date, days: number): string => dayOf(time.getTime() - days * DAY_MS);
 
 /** The day of a clock, in UTC. Formatting the day for each call would cost more than to count the call. */

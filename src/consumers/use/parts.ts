@@ -37,24 +37,23 @@ export const inputPartsOf = ({ body }: AnyRoute): InputParts => {
   return { names: parts.map(({ name }) => name.replace('/json', '')), root };
 };
 
+/** Marks a part. Returns whether it was not marked before. */
+const marked = (number: number | undefined, seen: Uint8Array): boolean => {
+  if (number === undefined || seen[number] === 1) return false;
+  seen[number] = 1;
+  return true;
+};
+
 /** Marks in `seen`, by their numbers, the parts that a value has. Returns whether one was not marked before. */
 export const markParts = (place: Place, value: unknown, seen: Uint8Array): boolean => {
-  let isNew = false;
-  const mark = (number: number | undefined): void => {
-    if (number === undefined || seen[number] === 1) return;
-    seen[number] = 1;
-    isNew = true;
-  };
-  mark(place.member);
-  if (typeof value === 'string') mark(place.words.get(value));
-  if (typeof value !== 'object' || value === null) return isNew;
-  if (place.element) {
-    for (const one of Object.values(value)) isNew = markParts(place.element, one, seen) || isNew;
-  }
-  if (place.members.size === 0) return isNew;
-  for (const [name, one] of Object.entries(value)) {
-    const inner = place.members.get(name);
-    if (inner) isNew = markParts(inner, one, seen) || isNew;
+  let isNew = marked(place.member, seen);
+  if (typeof value === 'string') {
+    if (place.words.size > 0) isNew = marked(place.words.get(value), seen) || isNew;
+  } else if (typeof value === 'object' && value !== null && (place.element || place.members.size > 0)) {
+    for (const name of Object.keys(value)) {
+      const inner = place.members.get(name) ?? place.element;
+      if (inner) isNew = markParts(inner, (value as Record<string, unknown>)[name], seen) || isNew;
+    }
   }
   return isNew;
 };

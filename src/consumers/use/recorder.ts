@@ -1,18 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { AnyRoute } from '../../../contract/index.ts';
+import { type AnyRoute, holdsKey } from '../../../contract/index.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { clientOf } from './client.ts';
 import { storeCounts } from './counts.ts';
 import { Today } from './days.ts';
 import { type InputParts, inputPartsOf, markParts } from './parts.ts';
-import { addParts, anonymousConsumer, keyConsumer, SHARED } from './store.ts';
+import { addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
 
 /** A crash loses the uses of this period. A longer one makes fewer writes. */
 const DELAY_MS = 10_000;
-/** Consumers whose day is remembered. What another one uses is written again, which changes nothing. */
+/** The consumers whose day is remembered. The uses of others are written again, which changes nothing. */
 const REMEMBERED = 10_000;
 /** The clients of a key on a day, and the anonymous clients on a day, that are told apart. */
 const MAX_CLIENTS = 8;
@@ -21,7 +20,30 @@ const OTHER = 'other';
 /** A part that is no part of the input. */
 const REPEATABLE = 'Idempotency-Key';
 
-/** What a consumer has used on a day, as far as this process knows. */
+/** The first product of a `User-Agent` (RFC 9110, section 10.1.5), and the contract that one of our SDKs names after it. */
+const AGENT = /^([!#$%&'*+.^_`|~\w-]{1,40}(?:\/[!#$%&'*+.^_`|~\w-]{1,20})?)(?: \(contract ([\d.]{1,12}))?/;
+const UNNAMED = 'unnamed';
+const REMEMBERED_AGENTS = 1000;
+
+const parsed = (agent: string): string => {
+  const [, product = UNNAMED, contract] = AGENT.exec(agent) ?? [];
+  if (holdsKey(product)) return UNNAMED;
+  return contract === undefined ? product : `${product} contract/${contract}`;
+};
+
+const clients = new LRUCache<string, string>({ max: REMEMBERED_AGENTS });
+
+/** The client that a `User-Agent` names: `content-gateway-python/1.1.0 contract/1.1.0`, `curl/8.5.0`. At most 83 characters. */
+const clientOf = (agent: string | undefined): string => {
+  if (agent === undefined) return UNNAMED;
+  const known = clients.get(agent);
+  if (known !== undefined) return known;
+  const client = parsed(agent);
+  clients.set(agent, client);
+  return client;
+};
+
+/** The uses of a consumer on a day, as far as this process knows. */
 interface ConsumerDay {
   day: string;
   clients: Set<string>;
@@ -99,7 +121,7 @@ export class UseRecorder {
     if (!isNew && known.seen.has(id)) return;
     known.seen.set(id, seen);
     const parts = [...names, REPEATABLE].filter((_, number) => seen[number] === 1);
-    this.parts.add(`${consumer}\n${day}\n${id}`, parts);
+    this.parts.add(nameOf({ consumer, day, operation: id }), parts);
   }
 
   /** Stores what is not stored yet. */
@@ -131,10 +153,10 @@ export class UseRecorder {
     if (known.clients.size > MAX_CLIENTS) return;
     known.clients.add(client);
     const name = known.clients.size > MAX_CLIENTS ? OTHER : client;
-    this.parts.add(`${consumer}\n${known.day}\n${SHARED}`, [name]);
+    this.parts.add(nameOf({ consumer, day: known.day, operation: SHARED }), [name]);
   }
 
-  /** The client, or a common name beyond so many on a day: anyone may make up names. */
+  /** The client, or a common name once too many are known on a day: anyone may make up names. */
   #toldApart(client: string, day: string): string {
     if (this.#anonymous.day !== day) this.#anonymous = { day, clients: new Set() };
     const { clients } = this.#anonymous;

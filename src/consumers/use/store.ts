@@ -11,7 +11,7 @@ import { dayBefore, KEPT_DAYS } from './days.ts';
 /** Few enough that locks are short. */
 const SWEPT_AT_ONCE = 256;
 const KEY = 'key ';
-/** The operation of what all of them share: the clients of a key. */
+/** Stands for all operations: its parts are the clients of a key. */
 export const SHARED = '';
 
 /** The consumer that is the holder of a key. */
@@ -31,22 +31,31 @@ const present = async (tx: Transaction, consumers: readonly string[]): Promise<R
   return found;
 };
 
+/** What is unique in a row. */
+export const nameOf = ({ consumer, day, operation }: Omit<ConsumerUseRow, 'parts'>): string =>
+  `${consumer}\n${day}\n${operation}`;
+
 /** Adds parts to what is stored of the day. Keys that were deleted meanwhile get none. */
 export const addParts = async (tx: Transaction, uses: readonly ConsumerUseRow[]): Promise<void> => {
   const consumers = await present(tx, [...new Set(uses.map(({ consumer }) => consumer))]);
   const rows = uses.filter(({ consumer }) => consumers.has(consumer));
-  // The row is there, and locked, before it is read: two instances may add to it at once.
+  // A row that is there is locked before it is read: two instances may add to it at once.
   await insertMissing(
     tx,
     'consumer_uses',
     ['consumer', 'day', 'operation', 'parts'],
-    rows.map(({ consumer, day, operation }) => [consumer, day, operation, '[]']),
+    rows.map(({ consumer, day, operation, parts }) => [consumer, day, operation, JSON.stringify(parts)]),
   );
-  for (const { consumer, day, operation, parts } of rows) {
-    const where = { consumer, day, operation };
-    const stored = await consumerUsesIn(tx).findOneOrFail({ where, ...tx.dialect.lockingRows });
-    const all = [...new Set([...stored.parts, ...parts])].toSorted();
-    if (all.length > stored.parts.length) await consumerUsesIn(tx).update(where, { parts: all });
+  const days = [...new Set(rows.map(({ day }) => day))];
+  const used = new Map(rows.map((row) => [nameOf(row), row.parts]));
+  for (const part of partsOf([...consumers])) {
+    const where = { consumer: In(padded(part)), day: In(days) };
+    for (const stored of await consumerUsesIn(tx).find({ where, ...tx.dialect.lockingRows })) {
+      const all = [...new Set([...stored.parts, ...(used.get(nameOf(stored)) ?? [])])];
+      if (all.length === stored.parts.length) continue;
+      const { consumer, day, operation } = stored;
+      await consumerUsesIn(tx).update({ consumer, day, operation }, { parts: all });
+    }
   }
 };
 
@@ -62,14 +71,14 @@ export interface PartUse {
   lastDay: string;
 }
 
-/** What a consumer used of an operation. */
+/** The parts of an operation that a consumer used. */
 export interface OperationUse {
   operation: string;
   lastDay: string;
   parts: PartUse[];
 }
 
-/** What a consumer used: `key <id>`, or `client <name>` for anonymous callers. */
+/** The uses of a consumer: of `key <id>`, or of `client <name>` for anonymous callers. */
 export interface ConsumerUse {
   consumer: string;
   /** The clients of the holder of a key. */
@@ -101,7 +110,7 @@ const useOf = (consumer: string, rows: readonly ConsumerUseRow[]): ConsumerUse =
     })),
 });
 
-/** What consumers used in the last `days` days, today included: some, or all. */
+/** The uses of some consumers, or of all, in the last `days` days, today included. */
 export const readConsumerUses = async (
   reader: Pick<Reader, 'manager'>,
   now: Date,

@@ -57,7 +57,8 @@ const reachOf = ({ Variant = '', Keyspace, OperatorType }: Plan): Reach => {
 };
 
 /** Buffers store these later, whatever was called. */
-const BUFFERED = /view_count =|last_used_at|key_uses|instances|search_(?:kinds|segments|tail WHERE)|maintenance/;
+const BUFFERED =
+  /view_count =|last_used_at|key_uses|consumer_uses|instances|search_(?:kinds|segments|tail WHERE)|maintenance/;
 const LOCKS = /\b(?:FOR UPDATE|LOCK IN SHARE MODE)\b/i;
 
 let app: TestApp;

@@ -1,14 +1,21 @@
 import { Command, Option } from 'commander';
+import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { listKeys, readKey } from '../../../auth/service.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { type ConsumerUse, keyConsumer, readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
 import { idOfUser } from '../../../user/service.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
-import { examples, readSettings, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+
+/** Refuses a key in place of its id: an operator with a leaked key at hand may paste it. */
+export const refuseKey = (id: string): void => {
+  if (!isWellFormedKey(id)) return;
+  throw new CommandError(`This is a key, not its id. Find the id beside ${displayPrefix(id)} in: ${PROGRAM} keys list`);
+};
 
 interface UseOptions {
   key?: string;
@@ -19,7 +26,10 @@ interface UseOptions {
 
 /** The consumers that are asked for; undefined for all. @throws AppError KEY_UNKNOWN, and as `idOfUser` does */
 const chosenConsumers = async (db: Database, { key, user }: UseOptions): Promise<string[] | undefined> => {
-  if (key !== undefined) return [keyConsumer((await readKey(db, key)).id)];
+  if (key !== undefined) {
+    refuseKey(key);
+    return [keyConsumer((await readKey(db, key)).id)];
+  }
   if (user === undefined) return undefined;
   const keys = await listKeys(db, await idOfUser(db, user));
   return keys.map(({ id }) => keyConsumer(id));

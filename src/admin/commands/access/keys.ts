@@ -2,7 +2,6 @@ import { Argument, Command, Option } from 'commander';
 import { line } from '../../../../contract/text.ts';
 import { type Scope, scopes } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
 import { readUses } from '../../../consumers/use/counts.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
@@ -18,20 +17,14 @@ import {
   textOf,
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
-import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
-import { useCommand } from './keys-use.ts';
+import { examples, readSettings, withDatabase } from '../shared/common.ts';
+import { refuseKey, useCommand } from './keys-use.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
 const KeyName = line(1, 100);
 
 const keyIdArgument = (): Argument => new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
-
-/** Refuses a key in place of its id: an operator with a leaked key at hand may paste it. */
-const refuseKey = (id: string): void => {
-  if (!isWellFormedKey(id)) return;
-  throw new CommandError(`This is a key, not its id. Find the id beside ${displayPrefix(id)} in: ${PROGRAM} keys list`);
-};
 
 interface CreateOptions {
   user: string;
