@@ -22,6 +22,7 @@ import { statusCommand } from './commands/database/status.ts';
 import { tagsCommand } from './commands/content/tags.ts';
 import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
+import { impactCommand } from './commands/testing/impact.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
 import { auditActor } from '../config/variables.ts';
 import { release } from '../base/version.ts';
@@ -57,6 +58,7 @@ const createProgram = (): Command =>
     .addCommand(reindexCommand())
     .addCommand(verifyCommand())
     .addCommand(verifyCleanupCommand())
+    .addCommand(impactCommand())
     .addCommand(mockServerCommand())
     .addCommand(mockServerCommand('fault-server'), { hidden: true })
     .hook('preAction', (_, command) => beginCall(command.opts<CommonOptions>()));

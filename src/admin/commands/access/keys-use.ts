@@ -36,7 +36,7 @@ const chosenConsumers = async (db: Database, { key, user }: UseOptions): Promise
 };
 
 /** Uses with what is known of the keys: their names and users. */
-const withKeys = async (db: Database, uses: readonly ConsumerUse[]) => {
+export const withKeys = async (db: Database, uses: readonly ConsumerUse[]) => {
   const keys = new Map((await listKeys(db)).map((key) => [keyConsumer(key.id), key]));
   return uses.map((use) => {
     const key = keys.get(use.consumer);

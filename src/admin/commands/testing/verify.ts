@@ -71,7 +71,7 @@ interface VerifyOptions {
 }
 
 /** @throws CommandError */
-const readDocument = async (file: string): Promise<ClientDocument> => {
+export const readDocument = async (file: string): Promise<ClientDocument> => {
   try {
     return parseDocument(basename(file), await readFile(file, 'utf8'));
   } catch (error) {

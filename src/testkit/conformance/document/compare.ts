@@ -14,6 +14,10 @@ export interface Change {
   where: string;
   /** Whether a client may fail by it; else it is but new. */
   breaks: boolean;
+  /** The words that a request may not have any more; undefined where the change is about more than some words. */
+  words?: readonly string[];
+  /** Whether the request needs more than before: who does not send what is named fails, too. */
+  demands?: true;
 }
 
 /** Which way values go: a client must be understood in what it sends, and understand what it gets. */
@@ -56,7 +60,16 @@ const differencesOfSets = (
   const [gone, fresh] = [lacking(before, now), lacking(now, before)];
   return [
     ...(gone.length > 0
-      ? [{ expected: `the ${noun} ${wordsOf(gone)}`, came: NOTHING, breaks: way === 'request' }]
+      ? [
+          {
+            expected: `the ${noun} ${wordsOf(gone)}`,
+            came: NOTHING,
+            breaks: way === 'request',
+            ...(way === 'request' &&
+              gone.every((word) => typeof word === 'string') &&
+              noun === 'value' && { words: gone }),
+          },
+        ]
       : []),
     ...(fresh.length > 0 ? [{ expected: `no ${noun} ${wordsOf(fresh)}`, came: 'it', breaks: way === 'reply' }] : []),
   ];
@@ -93,7 +106,7 @@ const differencesOfMembers = (before: SchemaShape, now: SchemaShape, way: Direct
     if (isReply && wasRequired && !isRequired)
       return [{ path, expected: 'the member', came: 'it may be missing', breaks: true }];
     if (!isReply && isRequired && !wasRequired)
-      return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true }];
+      return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true, demands: true }];
     if (was) return [];
     return [{ path, expected: 'no such member', came: isReply ? 'it is there' : 'it may be given', breaks: false }];
   });
@@ -121,6 +134,7 @@ const differencesOfAlternatives = (
       expected: `${wordsOfAlternatives(before)} to be required`,
       came: wordsOfAlternatives(now),
       breaks: !sent.every(isTaken),
+      demands: true,
     },
   ];
 };
