@@ -35,7 +35,7 @@ export * from './errors.ts';
 export { eventCursorHint, eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
 export { excerpt, excerptOf, holdsKey, MAX_EXCERPT } from './excerpt.ts';
-export { type Advise, issuesOf } from './issues.ts';
+export { type Advise, issuesOf, pointerOf } from './issues.ts';
 export * from './limits.ts';
 export { partsOf } from './parts.ts';
 export {

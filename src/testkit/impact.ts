@@ -2,14 +2,17 @@ import { z } from 'zod';
 import type { ConsumerUse, OperationUse } from '../consumers/use/store.ts';
 import type { Change } from './conformance/document/compare.ts';
 
-const PartUse = z.object({ name: z.string(), lastDay: z.iso.date() });
+const going = z.literal(true).exactOptional();
+const PartUse = z.object({ name: z.string(), lastDay: z.iso.date(), deprecated: going });
 
 /** What a consumer used, as `keys use --json` writes it, one consumer a line. */
 const NamedUse = z.object({
   consumer: z.string().min(1),
   clients: z.array(PartUse),
-  operations: z.array(z.object({ operation: z.string(), lastDay: z.iso.date(), parts: z.array(PartUse) })),
-  key: z.object({ id: z.string(), name: z.string(), userId: z.string() }).optional(),
+  operations: z.array(
+    z.object({ operation: z.string(), lastDay: z.iso.date(), deprecated: going, parts: z.array(PartUse) }),
+  ),
+  key: z.object({ id: z.string(), name: z.string(), userId: z.string() }).exactOptional(),
 }) satisfies z.ZodType<ConsumerUse>;
 export type NamedUse = z.output<typeof NamedUse>;
 

@@ -61,7 +61,9 @@ describe('status of a running process', () => {
       last: [{ procedure: 'game.getById', status: 404, requestId: expect.any(String) }],
     });
     expect(found.slowRequests.length).toBeGreaterThan(0);
-    expect(found.keys).toEqual([{ id: caller.keyId, name: expect.any(String), nickname: caller.nickname, calls: 2 }]);
+    expect(found.keys).toEqual([
+      { id: caller.keyId, name: expect.any(String), nickname: caller.nickname, calls: 2, clients: ['unnamed'] },
+    ]);
     expect(found.migrations.pending).toEqual([]);
     expect(found.doctor.map(({ check }) => check)).toEqual(expect.arrayContaining(['migrations', 'consistency']));
     expect(body).not.toContain(caller.key);

@@ -16,6 +16,7 @@ import { createUser } from '../../src/user/service.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { shelfProcedures } from '../harness/documents/deprecated.ts';
 import { callTool, connect } from '../harness/http/mcp.ts';
 
 // Who uses what: what is recorded of calls, and for how long.
@@ -44,7 +45,7 @@ const newKey = async (made = now): Promise<string> => {
 
 /** What one consumer used, as `operation: parts`. */
 const usedBy = async (consumer: string): Promise<Record<string, string>> => {
-  const [use] = await readConsumerUses(db, now, KEPT_DAYS, [consumer]);
+  const [use] = await readConsumerUses(db, { now, days: KEPT_DAYS, consumers: [consumer] });
   const named = (use?.operations ?? []).map(({ operation, parts }) => [
     operation,
     parts.map(({ name }) => name).join(' '),
@@ -53,7 +54,7 @@ const usedBy = async (consumer: string): Promise<Record<string, string>> => {
 };
 
 const clientsOf = async (consumer: string): Promise<string[]> => {
-  const [use] = await readConsumerUses(db, now, KEPT_DAYS, [consumer]);
+  const [use] = await readConsumerUses(db, { now, days: KEPT_DAYS, consumers: [consumer] });
   return use?.clients.map(({ name }) => name) ?? [];
 };
 
@@ -153,7 +154,7 @@ describe('parts of calls', () => {
     now = new Date(now.getTime() + DAY_MS);
     one.note(contract.game.list, caller, { page: 2 });
     await one.flush();
-    const [use] = await readConsumerUses(db, now, KEPT_DAYS, [keyConsumer(keyId)]);
+    const [use] = await readConsumerUses(db, { now, days: KEPT_DAYS, consumers: [keyConsumer(keyId)] });
     const [today, yesterday] = [0, DAY_MS].map((ms) => new Date(now.getTime() - ms).toISOString().slice(0, 10));
     expect(use).toEqual({
       consumer: keyConsumer(keyId),
@@ -170,7 +171,7 @@ describe('parts of calls', () => {
         },
       ],
     } satisfies { [Name in keyof ConsumerUse]: unknown });
-    expect(await readConsumerUses(db, now, 1, [keyConsumer(keyId)])).toMatchObject([
+    expect(await readConsumerUses(db, { now, days: 1, consumers: [keyConsumer(keyId)] })).toMatchObject([
       { operations: [{ parts: [{ name: '/page' }] }] },
     ]);
   });
@@ -185,21 +186,37 @@ describe('parts of calls', () => {
     expect(uses.parts.size).toBe(0);
   });
 
+  test('are marked where they will go', async () => {
+    const keyId = await newKey();
+    const uses = recorder();
+    for (const { id, route } of shelfProcedures) {
+      uses.note(route, { ...nobody, keyId }, id === 'shelf.list' ? { order: 'newest', filters: [{ label: 'x' }] } : {});
+    }
+    await uses.flush();
+    const consumers = [keyConsumer(keyId)];
+    const [use] = await readConsumerUses(db, { now, days: 1, consumers, contract: shelfProcedures });
+    const going = use?.operations.flatMap(({ operation, deprecated, parts }) => [
+      ...(deprecated ? [operation] : []),
+      ...parts.filter((part) => part.deprecated).map(({ name }) => `${operation} ${name}`),
+    ]);
+    expect(going).toEqual(['shelf.all', 'shelf.list /filters/*/label', 'shelf.list /order=newest']);
+  });
+
   test('of a key that was deleted meanwhile are not stored', async () => {
     const uses = recorder();
     const keyId = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
     uses.note(contract.user.me, { ...nobody, keyId }, {});
     await uses.flush();
-    expect(await readConsumerUses(db, now, KEPT_DAYS, [keyConsumer(keyId)])).toEqual([]);
+    expect(await readConsumerUses(db, { now, days: KEPT_DAYS, consumers: [keyConsumer(keyId)] })).toEqual([]);
     expect(uses.parts.lost).toBe(0);
   });
 
   test('go away after 90 days', async () => {
     const end = new Date(now.getTime() + (KEPT_DAYS + 1) * DAY_MS);
     expect(await sweepConsumerUses(db, new Date(now.getTime() + KEPT_DAYS * DAY_MS))).toBe(false);
-    expect(await readConsumerUses(db, now, 1)).not.toEqual([]);
+    expect(await readConsumerUses(db, { now, days: 1 })).not.toEqual([]);
     await sweepConsumerUses(db, end);
-    expect(await readConsumerUses(db, now, KEPT_DAYS)).toEqual([]);
+    expect(await readConsumerUses(db, { now, days: KEPT_DAYS })).toEqual([]);
   });
 });
 
@@ -234,7 +251,9 @@ describe('clients', () => {
     const clients = await clientsOf(keyConsumer(keyId));
     expect(clients).toHaveLength(9);
     expect(clients).toContain('other');
-    const anonymous = (await readConsumerUses(db, now, 1)).filter(({ consumer }) => consumer.startsWith('client '));
+    const anonymous = (await readConsumerUses(db, { now, days: 1 })).filter(({ consumer }) =>
+      consumer.startsWith('client '),
+    );
     expect(anonymous).toHaveLength(257);
     expect(await usedBy('client other')).toEqual({ 'game.list': '/page' });
   });
@@ -273,7 +292,7 @@ describe('a service', () => {
     await post(url, 'user.me', {}, of('refused'));
     await app.context.auth.uses?.flush();
 
-    const used = await readConsumerUses(app.context.db, new Date(), 1);
+    const used = await readConsumerUses(app.context.db, { now: new Date(), days: 1 });
     const told = used.map(({ consumer, clients, operations }) => [
       consumer,
       ...clients.map(({ name }) => name),
@@ -312,7 +331,7 @@ describe('a service', () => {
     await post(other.url, 'game.list', { json: { page: 1 } });
     await other.call('user.me', {}, key);
     expect(other.context.auth.uses).toBeUndefined();
-    expect(await readConsumerUses(other.context.db, new Date(), 1)).toEqual([]);
+    expect(await readConsumerUses(other.context.db, { now: new Date(), days: 1 })).toEqual([]);
     await other.stop();
   });
 });

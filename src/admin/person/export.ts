@@ -123,7 +123,7 @@ async function* reactionsOf(db: Database, userId: string): AsyncGenerator<object
 /** The keys of a user, with the uses of each; their hashes stay in the database. */
 async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<object[]> {
   for (const { userId: _, ...key } of await listKeys(db, id)) {
-    const [used] = await readConsumerUses(db, now, DAYS, [keyConsumer(key.id)]);
+    const [used] = await readConsumerUses(db, { now, days: DAYS, consumers: [keyConsumer(key.id)] });
     const { clients = [], operations = [] } = used ?? {};
     yield [{ ...key, uses: await readUses(db, key.id, now, DAYS), clients, operations }];
   }

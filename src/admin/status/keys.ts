@@ -1,3 +1,4 @@
+import { keyConsumer, readConsumerUses } from '../../consumers/use/store.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 
@@ -13,10 +14,12 @@ export interface BusyKey {
   name: string;
   nickname: string;
   calls: number;
+  /** The clients that called with it. */
+  clients: string[];
 }
 
 /** The keys with the most calls in the last days, summed by the engine. Calls of the last seconds are not counted yet. */
-export const busyKeys = async (db: Pick<WorkloadPool, 'read'>, now: Date): Promise<BusyKey[]> => {
+export const busyKeys = async (db: Pick<WorkloadPool, 'read' | 'manager'>, now: Date): Promise<BusyKey[]> => {
   const since = new Date(now.getTime() - COUNTED_DAYS * DAY_MS).toISOString().slice(0, DATE_LENGTH);
   const rows = await db.read<{ id: Bytes; name: string; nickname: string; calls: number | string }>(
     `SELECT k.id, k.name, u.nickname, c.calls FROM
@@ -24,5 +27,11 @@ export const busyKeys = async (db: Pick<WorkloadPool, 'read'>, now: Date): Promi
     JOIN api_keys k ON k.id = c.key_id JOIN users u ON u.id = k.user_id ORDER BY c.calls DESC, k.id`,
     [since],
   );
-  return rows.map(({ id, name, nickname, calls }) => ({ id: idFromBytes(id), name, nickname, calls: Number(calls) }));
+  const consumers = rows.map(({ id }) => keyConsumer(idFromBytes(id)));
+  const uses = await readConsumerUses(db, { now, days: COUNTED_DAYS, consumers });
+  return rows.map(({ id: bytes, name, nickname, calls }) => {
+    const id = idFromBytes(bytes);
+    const { clients = [] } = uses.find(({ consumer }) => consumer === keyConsumer(id)) ?? {};
+    return { id, name, nickname, calls: Number(calls), clients: clients.map((client) => client.name) };
+  });
 };

@@ -106,8 +106,8 @@ ${section(
   'keys',
   `Keys by calls of ${COUNTED_DAYS} days`,
   table(
-    ['Calls', 'Key', 'Name', 'User'],
-    keys.map(({ calls, id, name: called, nickname }) => [calls, id, called, nickname]),
+    ['Calls', 'Key', 'Name', 'User', 'Clients'],
+    keys.map(({ calls, id, name: called, nickname, clients }) => [calls, id, called, nickname, clients.join(', ')]),
     'No key was used.',
   ),
 )}

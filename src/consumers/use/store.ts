@@ -1,4 +1,5 @@
 import { In, LessThan, MoreThan } from 'typeorm';
+import { type Operation, operations, pointerOf } from '../../../contract/index.ts';
 import { keysIn } from '../../auth/entity.ts';
 import { grouped } from '../../base/tally.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
@@ -69,12 +70,16 @@ export const deleteUsesOf = async (tx: Transaction, keyIds: readonly string[]): 
 export interface PartUse {
   name: string;
   lastDay: string;
+  /** Set where the part will go. */
+  deprecated?: true;
 }
 
 /** The parts of an operation that a consumer used. */
 export interface OperationUse {
   operation: string;
   lastDay: string;
+  /** Set where the operation will go. */
+  deprecated?: true;
   parts: PartUse[];
 }
 
@@ -94,37 +99,60 @@ const latest = (rows: readonly ConsumerUseRow[]): PartUse[] => {
   return Array.from(days, ([name, lastDay]) => ({ name, lastDay })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-const useOf = (consumer: string, rows: readonly ConsumerUseRow[]): ConsumerUse => ({
-  consumer,
-  clients: latest(rows.filter(({ operation }) => operation === SHARED)),
-  operations: [...grouped(rows, ({ operation }) => operation)]
-    .filter(([operation]) => operation !== SHARED)
-    .map(([operation, days]) => ({
-      operation,
-      lastDay:
-        days
-          .map(({ day }) => day)
-          .toSorted()
-          .at(-1) ?? '',
-      parts: latest(days),
-    })),
-});
+/** The uses of an operation; it is undefined where the contract does not have it any more. */
+const operationUse = (id: string, operation: Operation | undefined, rows: readonly ConsumerUseRow[]): OperationUse => {
+  const going = new Set(
+    operation?.deprecatedParts.input.map(
+      ({ path, value }) => `${pointerOf(path)}${value === undefined ? '' : `=${value}`}`,
+    ),
+  );
+  return {
+    operation: id,
+    lastDay:
+      rows
+        .map(({ day }) => day)
+        .toSorted()
+        .at(-1) ?? '',
+    ...(operation?.deprecated && { deprecated: true }),
+    parts: latest(rows).map((part) => ({ ...part, ...(going.has(part.name) && { deprecated: true }) })),
+  };
+};
 
-/** The uses of some consumers, or of all, in the last `days` days, today included. */
+/** Which uses are read: of the last `days` days, today included; by some consumers, or all; of the operations of a contract. */
+interface Wanted {
+  now: Date;
+  days: number;
+  consumers?: readonly string[] | undefined;
+  contract?: readonly Operation[];
+}
+
+/** The uses of consumers, by their names. */
 export const readConsumerUses = async (
   reader: Pick<Reader, 'manager'>,
-  now: Date,
-  days: number,
-  consumers?: readonly string[],
+  { now, days, consumers, contract = operations }: Wanted,
 ): Promise<ConsumerUse[]> => {
-  const since = { day: MoreThan(dayBefore(now, days)) };
   const rows = await consumerUsesIn(reader).find({
-    where: { ...since, ...(consumers && { consumer: In(consumers) }) },
+    where: { day: MoreThan(dayBefore(now, days)), ...(consumers && { consumer: In(consumers) }) },
     order: { consumer: 'ASC', operation: 'ASC', day: 'ASC' },
   });
   return Array.from(
-    grouped(rows, ({ consumer: name }) => name),
-    ([name, own]) => useOf(name, own),
+    grouped(rows, ({ consumer }) => consumer),
+    ([consumer, own]) => ({
+      consumer,
+      clients: latest(own.filter(({ operation }) => operation === SHARED)),
+      operations: Array.from(
+        grouped(
+          own.filter(({ operation }) => operation !== SHARED),
+          ({ operation }) => operation,
+        ),
+        ([id, used]) =>
+          operationUse(
+            id,
+            contract.find((one) => one.id === id),
+            used,
+          ),
+      ),
+    }),
   );
 };
 

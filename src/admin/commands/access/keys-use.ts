@@ -44,16 +44,19 @@ export const withKeys = async (db: Database, uses: readonly ConsumerUse[]) => {
   });
 };
 
+const told = ({ name, deprecated }: { name: string; deprecated?: true | undefined }): string =>
+  deprecated ? `${name} (deprecated)` : name;
+
 const printUses = (uses: readonly ConsumerUse[]): void =>
   printTable(
     ['CONSUMER', 'OPERATION', 'LAST DAY', 'CLIENTS OR PARTS'],
     uses.flatMap(({ consumer, clients, operations }) => [
       ...(clients.length > 0 ? [[consumer, '', '', clients.map(({ name }) => name).join(', ')]] : []),
-      ...operations.map(({ operation, lastDay, parts }) => [
+      ...operations.map(({ operation, lastDay, parts, deprecated }) => [
         consumer,
-        operation,
+        told({ name: operation, deprecated }),
         lastDay,
-        parts.map(({ name }) => name).join(' '),
+        parts.map(told).join(' '),
       ]),
     ]),
   );
@@ -79,7 +82,11 @@ export const useCommand = (): Command =>
     .addHelpText('after', examples('keys use', `keys use --key ${EXAMPLE_ID} --json`, 'keys use --days 90 --json'))
     .action((options: UseOptions) =>
       withDatabase(readSettings(), async (db) => {
-        const uses = await readConsumerUses(db, new Date(), options.days, await chosenConsumers(db, options));
+        const uses = await readConsumerUses(db, {
+          now: new Date(),
+          days: options.days,
+          consumers: await chosenConsumers(db, options),
+        });
         if (options.json) printJsonLines(await withKeys(db, uses));
         else printUses(uses);
       }),

@@ -81,7 +81,9 @@ export const impactCommand = (): Command =>
       const now = fresh === undefined ? documented('openapi.json', own) : await readDocument(fresh);
       const uses =
         use === undefined
-          ? await withDatabase(readSettings(), async (db) => withKeys(db, await readConsumerUses(db, new Date(), days)))
+          ? await withDatabase(readSettings(), async (db) =>
+              withKeys(db, await readConsumerUses(db, { now: new Date(), days })),
+            )
           : await readUseFile(use);
       const changes = changesFor(before, now);
       const impacts = impactOf(changes, uses);
