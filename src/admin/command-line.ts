@@ -22,7 +22,8 @@ import { statusCommand } from './commands/database/status.ts';
 import { tagsCommand } from './commands/content/tags.ts';
 import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
-import { impactCommand } from './commands/testing/impact.ts';
+import { canIDeployCommand, impactCommand } from './commands/testing/impact.ts';
+import { recordCommand } from './commands/testing/record.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
 import { auditActor } from '../config/variables.ts';
 import { release } from '../base/version.ts';
@@ -59,6 +60,8 @@ const createProgram = (): Command =>
     .addCommand(verifyCommand())
     .addCommand(verifyCleanupCommand())
     .addCommand(impactCommand())
+    .addCommand(canIDeployCommand())
+    .addCommand(recordCommand())
     .addCommand(mockServerCommand())
     .addCommand(mockServerCommand('fault-server'), { hidden: true })
     .hook('preAction', (_, command) => beginCall(command.opts<CommonOptions>()));

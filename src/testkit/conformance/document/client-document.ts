@@ -10,6 +10,8 @@ export interface DocumentedOperation {
   input: RawSchema | undefined;
   /** The schemas of replies, by their status. */
   replies: ReadonlyMap<string, RawSchema>;
+  /** The reasons of its failures: each has an example. */
+  reasons: ReadonlySet<string>;
   /** Whether a caller needs a key. */
   needsKey: boolean;
 }
@@ -31,7 +33,15 @@ const JSON_CONTENT = ['content', 'application/json', 'schema'];
 
 const schemaIn = (holder: unknown): RawSchema | undefined => valueAt(holder, JSON_CONTENT) as RawSchema | undefined;
 
+/** The examples of failures are named after their reasons; those of successes are not. */
+const REASON = /^[A-Z][A-Z_]+$/;
+
 const membersOf = (value: unknown): [string, unknown][] => Object.entries(Object(value) as Record<string, unknown>);
+
+const reasonsIn = (reply: unknown): string[] =>
+  membersOf(valueAt(reply, ['content', 'application/json', 'examples']))
+    .map(([name]) => name)
+    .filter((name) => REASON.test(name));
 
 /** The operations of a document. */
 export const documented = (name: string, document: object): ClientDocument => {
@@ -50,6 +60,7 @@ export const documented = (name: string, document: object): ClientDocument => {
         path,
         input: schemaIn(valueAt(operation, ['requestBody'])),
         replies: new Map(replies),
+        reasons: new Set(membersOf(valueAt(operation, ['responses'])).flatMap(([, reply]) => reasonsIn(reply))),
         needsKey: demanded.length > 0 && demanded.every((one) => Object.keys(one).length > 0),
       },
     ];

@@ -18,6 +18,8 @@ export interface Change {
   words?: readonly string[];
   /** Whether the request needs more than before: who does not send what is named fails, too. */
   demands?: true;
+  /** A reason that no longer comes: who handles it may not handle what comes instead. */
+  reason?: string;
 }
 
 /** Which way values go: a client must be understood in what it sends, and understand what it gets. */
@@ -199,6 +201,9 @@ const compareOperations = (
       if (other) return changes(status, differencesOf(...sides(schema, other), 'reply'));
       return [{ ...whole, expected: `the status ${status}`, came: NOTHING, breaks: status === '200' }];
     }),
+    ...[...before.reasons]
+      .filter((reason) => !now.reasons.has(reason))
+      .map((reason) => ({ ...whole, expected: `the reason ${reason}`, came: NOTHING, breaks: false, reason })),
     ...[...now.replies.keys()]
       .filter((status) => !before.replies.has(status))
       .map((status) => ({ ...whole, expected: `no status ${status}`, came: 'it may come', breaks: false })),

@@ -7,10 +7,10 @@ const NOT_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/g
 /** Line ends are escaped too, since parsers take those in attributes for spaces. */
 const SPECIAL = /[&<>"'\t\n\r]/g;
 
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replaceAll(NOT_XML, '\u{FFFD}').replaceAll(SPECIAL, (character) => `&#${character.charCodeAt(0)};`);
 
-const attributes = (values: Record<string, string | number>): string =>
+export const attributes = (values: Record<string, string | number>): string =>
   Object.entries(values)
     .map(([name, value]) => ` ${name}="${escaped(String(value))}"`)
     .join('');

@@ -6,16 +6,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { contract } from '../../contract/index.ts';
-import { startApp } from '../harness/app/app.ts';
-import { runCommand } from '../harness/app/command.ts';
+import { contract } from '../../../contract/index.ts';
+import { startApp } from '../../harness/app/app.ts';
+import { runCommand } from '../../harness/app/command.ts';
 
 // Whom a new document breaks, by what consumers have used.
 
 const folder = mkdtempSync(join(tmpdir(), 'impact-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const published = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
+const published = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
 const write = (name: string, text: string): string => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);

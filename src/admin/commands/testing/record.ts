@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Argument, Command } from 'commander';
+import { version } from '../../../base/version.ts';
+import { parseConsumerContract } from '../../../testkit/consumers/contract.ts';
+import { contractOf, startRecordingProxy } from '../../../testkit/consumers/recording-proxy.ts';
+import { wholeNumberUpTo } from '../shared/arguments.ts';
+import { CommandError, examples } from '../shared/common.ts';
+import { note } from '../shared/output.ts';
+
+const MAX_PORT = 65_535;
+const USAGE = 2;
+
+interface RecordOptions {
+  to: string;
+  consumer: string;
+  out: string;
+  port: number;
+}
+
+/** Runs a command with the proxy for its gateway; without one, waits for a signal. Returns the status of the command. */
+const work = async (command: readonly string[], url: string): Promise<number> => {
+  const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  const [program, ...args] = command;
+  if (program === undefined) {
+    await stopped;
+    return 0;
+  }
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, CONTENT_GATEWAY_URL: url } });
+  const [status] = (await once(child, 'close').catch((error: unknown) => {
+    throw new CommandError(`${program} cannot be run: ${(error as Error).message}.`, USAGE);
+  })) as [number | null];
+  return status ?? 1;
+};
+
+/** `record` */
+export const recordCommand = (): Command =>
+  new Command('record')
+    .summary("record a consumer's contract from its tests")
+    .description(
+      'Passes requests on to a gateway, such as a sandbox, and writes what they sent and which failures came to the contract of ' +
+        'a consumer. With a command, it runs that with its own address in CONTENT_GATEWAY_URL, writes the contract if it ' +
+        'succeeds, and ends with its status; else it writes it at SIGTERM or SIGINT. A header Test-Name, percent-encoded, ' +
+        'names the test. What is read of replies is yours to add under "reads"; recording again keeps it.',
+    )
+    .addArgument(new Argument('[command...]', 'the command that runs the tests, after --'))
+    .requiredOption('--to <url>', 'the gateway that is tested with')
+    .requiredOption('--consumer <name>', 'the name of the consumer')
+    .requiredOption('--out <file>', 'the contract: a file that your repository keeps')
+    .option('--port <number>', 'the port to listen on; 0 picks a free one', wholeNumberUpTo(MAX_PORT), 4020)
+    .addHelpText(
+      'after',
+      examples('record --to http://localhost:3000 --consumer shop-web --out shop-web.json -- npm test'),
+    )
+    .action(async (command: string[], { to, consumer, out, port }: RecordOptions) => {
+      if (!URL.canParse(to)) throw new CommandError(`${to} is no URL.`, USAGE);
+      const earlier = existsSync(out) ? parseConsumerContract(basename(out), await readFile(out, 'utf8')) : undefined;
+      const proxy = await startRecordingProxy(to, port);
+      note(`Recording at ${proxy.url}, for ${to}.`);
+      const status = await work(command, proxy.url).finally(() => proxy.stop());
+      process.exitCode = status;
+      if (status !== 0) {
+        note(`The command ended with status ${status}: ${out} is not written.`);
+        return;
+      }
+      const contract = contractOf({ consumer, contract: version }, proxy.recorder, earlier);
+      await writeFile(out, `${JSON.stringify(contract, null, 2)}\n`);
+      const unread = contract.needs.filter(({ reads }) => reads === undefined).length;
+      note(
+        `${out} has ${contract.needs.length} needs${unread > 0 ? `; ${unread} of them do not say what they read` : ''}.`,
+      );
+    });

@@ -1,0 +1,122 @@
+import type { Change } from '../conformance/document/compare.ts';
+import type { ConsumerContract, Need } from './contract.ts';
+import type { NamedUse } from './uses.ts';
+
+/** A consumer that a change breaks, by what it was recorded to use, or by its contract. */
+export interface AffectedConsumer {
+  /** `key <id>`, `client <name>`, or the name of a contract. */
+  consumer: string;
+  /** The key of a use; undefined for anonymous callers. */
+  key?: NamedUse['key'];
+  /** The clients of a use. */
+  clients?: string[];
+  /** The last day of a use. */
+  lastDay?: string;
+  /** The tests of a contract that fail. */
+  tests?: string[];
+  /** The parts that it uses of what changes: `/sortBy=views`; none for the operation itself. */
+  parts: string[];
+}
+
+/** A change that may break clients, and the consumers that it breaks. */
+export interface Impact extends Change {
+  affected: AffectedConsumer[];
+}
+
+/** What is known of consumers. */
+export interface Consumers {
+  uses?: readonly NamedUse[];
+  contracts?: readonly ConsumerContract[];
+}
+
+const INPUT = 'the request /json';
+const OUTPUT = '200 /result/data/json';
+
+/** The place of a change in the input or the output; undefined for a change of something else. */
+const placeIn = ({ where }: Change, side: string): string | undefined =>
+  where === side || where.startsWith(`${side}/`) ? where.slice(side.length) : undefined;
+
+/** Elements of arrays are no parts: who sends the array is taken to send some. */
+const memberOf = (place: string): string => place.replace(/(?:\/\*)+$/, '');
+
+const isWithin = (pointer: string, place: string): boolean => pointer === place || pointer.startsWith(`${place}/`);
+
+/** The parts among some that a request with a change refuses; undefined where it refuses none of them. */
+const refusedParts = (change: Change, place: string, sent: readonly string[]): string[] | undefined => {
+  const member = memberOf(place);
+  if (change.words) {
+    const words = change.words.map((word) => `${place}=${word}`);
+    const used = sent.filter((part) => words.includes(part));
+    return used.length > 0 ? used : undefined;
+  }
+  if (member === '') return [];
+  return sent.includes(member) ? [member] : undefined;
+};
+
+const affectedUse = (change: Change, { consumer, key, clients, operations }: NamedUse): AffectedConsumer[] => {
+  const operation = operations.find((one) => one.operation === change.operation);
+  // Which reasons a caller handles cannot be seen.
+  if (!operation || change.reason !== undefined) return [];
+  const { parts, lastDay } = operation;
+  const place = change.demands ? undefined : placeIn(change, INPUT);
+  const sent = parts.map(({ name }) => name);
+  const refused = place === undefined ? [] : refusedParts(change, place, sent);
+  if (!refused) return [];
+  const days = parts.filter(({ name }) => refused.includes(name)).map((part) => part.lastDay);
+  return [
+    {
+      consumer,
+      ...(key && { key }),
+      clients: clients.map(({ name }) => name),
+      lastDay: days.toSorted().at(-1) ?? lastDay,
+      parts: refused,
+    },
+  ];
+};
+
+/** Whether a call that sends these parts lacks a member that is newly required: it sends what the member would be in. */
+const lacks = (place: string, sent: readonly string[]): boolean => {
+  const holder = memberOf(place.slice(0, place.lastIndexOf('/')));
+  return !sent.includes(place) && (holder === '' || sent.includes(holder));
+};
+
+/** The parts that a need loses by a change; undefined where it loses nothing. */
+const lostParts = (change: Change, { sends, reads, reasons }: Need): string[] | undefined => {
+  if (change.reason !== undefined) return reasons.includes(change.reason) ? [change.reason] : undefined;
+  const sent = placeIn(change, INPUT);
+  if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
+  if (sent !== undefined) return refusedParts(change, sent, sends);
+  const answered = placeIn(change, OUTPUT);
+  if (answered === undefined) return [];
+  if (!reads) return [];
+  const lost = reads.filter((pointer) => isWithin(pointer, answered));
+  return lost.length > 0 ? lost : undefined;
+};
+
+const affectedContract = (change: Change, { consumer, needs }: ConsumerContract): AffectedConsumer[] => {
+  const lost = needs
+    .filter(({ operation }) => operation === change.operation)
+    .flatMap((need) => {
+      const parts = lostParts(change, need);
+      return parts ? [{ test: need.test, parts }] : [];
+    });
+  if (lost.length === 0) return [];
+  const tests = lost.flatMap(({ test }) => test ?? []);
+  return [{ consumer, tests: [...new Set(tests)], parts: [...new Set(lost.flatMap(({ parts }) => parts))] }];
+};
+
+/**
+ * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
+ * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
+ * known what is read, nor what each call sends: it is broken by any such change of an operation that it called.
+ */
+export const impactOf = (changes: readonly Change[], { uses = [], contracts = [] }: Consumers): Impact[] =>
+  changes
+    .filter(({ breaks, reason }) => breaks || reason !== undefined)
+    .map((change) => ({
+      ...change,
+      affected: [
+        ...uses.flatMap((use) => affectedUse(change, use)),
+        ...contracts.flatMap((contract) => affectedContract(change, contract)),
+      ],
+    }));

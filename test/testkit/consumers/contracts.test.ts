@@ -1,0 +1,259 @@
+/**
+ * @engines sqlite
+ * @tier fast
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { version } from '../../../src/base/version.ts';
+import { type ConsumerContract, parseConsumerContract } from '../../../src/testkit/consumers/contract.ts';
+import { startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
+import { startApp, type TestApp } from '../../harness/app/app.ts';
+import { runCommand } from '../../harness/app/command.ts';
+import { freePort } from '../../harness/free-ports.mjs';
+
+// What consumers need, by their own tests, and whether a release gives it.
+
+const published = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'contracts-'));
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(async () => {
+  await app.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const write = (name: string, value: object): string => {
+  writeFileSync(join(folder, name), JSON.stringify(value));
+  return join(folder, name);
+};
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a document that tests change as they please
+const changed = (name: string, change: (schemas: Record<string, any>, paths: Record<string, any>) => void): string => {
+  const document = JSON.parse(published) as { components: { schemas: object }; paths: object };
+  change(document.components.schemas, document.paths);
+  return write(name, document);
+};
+
+const cli = async (...args: string[]) => {
+  const { code, stdout, stderr } = await runCommand(args, {});
+  return { code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() };
+};
+
+const read = (file: string): ConsumerContract => parseConsumerContract(file, readFileSync(file, 'utf8'));
+
+/** A program that calls, as the tests of a consumer do. */
+const CALLS = `
+const call = (id, body, test) => fetch(process.env.CONTENT_GATEWAY_URL + '/api/trpc/' + id, {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json', 'Test-Name': encodeURIComponent(test) },
+  body: JSON.stringify(body),
+});
+await call('game.list', { json: { limit: 1, page: 1, sortBy: 'views' } }, 'shows the most viewed ☆');
+await call('game.list', { json: { limit: 2, page: 1, sortBy: 'views' } }, 'shows the most viewed ☆');
+await call('game.getById', { json: { id: 'none' } }, 'says that a game is gone');
+`;
+
+describe('record', () => {
+  test('writes what the calls of each test sent, and how they failed; and keeps what is said of replies', async () => {
+    const out = join(folder, 'shop-web.json');
+    const program = join(folder, 'calls.mjs');
+    writeFileSync(program, CALLS);
+    const record = () =>
+      cli('record', '--to', app.url, '--consumer', 'shop-web', '--out', out, '--port', '0', '--', 'node', program);
+    const { code, stderr } = await record();
+    expect({ code, stderr: stderr.split('\n').at(-1) }).toEqual({
+      code: 0,
+      stderr: `${out} has 2 needs; 2 of them do not say what they read.`,
+    });
+    const made = read(out);
+    const [list, byId] = [
+      {
+        operation: 'game.list',
+        test: 'shows the most viewed ☆',
+        sends: ['/limit', '/page', '/sortBy', '/sortBy=views'],
+      },
+      { operation: 'game.getById', test: 'says that a game is gone', sends: ['/id'] },
+    ];
+    expect(made).toEqual({
+      consumer: 'shop-web',
+      contract: version,
+      needs: [
+        { ...byId, reasons: ['GAME_NOT_FOUND'] },
+        { ...list, reasons: [] },
+      ],
+    });
+    const reads = ['/items/*/coverUrl'];
+    writeFileSync(out, JSON.stringify({ ...made, needs: made.needs.map((need) => ({ ...need, reads })) }));
+    await record();
+    expect(read(out).needs.map((need) => need.reads)).toEqual([reads, reads]);
+  });
+
+  test('passes on what comes, of batches, reads by GET and streams, and notes each call', async () => {
+    const { url, recorder, stop } = await startRecordingProxy(app.url, 0);
+    const batch = await fetch(`${url}/api/trpc/game.list,game.getById?batch=1`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ 0: { json: { limit: 1, page: 1 } }, 1: { json: { id: 'none' } } }),
+    });
+    expect([batch.status, await batch.json()]).toMatchObject([207, { length: 2 }]);
+    const input = encodeURIComponent('{"json":{"start":"latest","maxDuration":1}}');
+    const tail = await fetch(`${url}/api/trpc/event.tail?input=${input}`);
+    expect(tail.headers.get('content-type')).toMatch('text/event-stream');
+    expect(await tail.text()).toContain('event: connected');
+    const page = await fetch(`${url}/docs/`, { headers: { 'Accept-Encoding': 'gzip' } });
+    expect([page.status, (await page.text()).includes('swagger')]).toEqual([200, true]);
+    expect((await fetch(`${url}/api/trpc/no.such`, { method: 'POST' })).status).toBe(404);
+    expect(recorder.needs()).toEqual([
+      { operation: 'event.tail', sends: ['/start', '/start=latest', '/maxDuration'], reasons: [] },
+      { operation: 'game.getById', sends: ['/id'], reasons: ['GAME_NOT_FOUND'] },
+      { operation: 'game.list', sends: ['/limit', '/page'], reasons: [] },
+    ]);
+    await stop();
+  });
+
+  test('writes nothing where the command fails, and says where nothing answers', async () => {
+    const out = join(folder, 'none.json');
+    const options = ['record', '--to', app.url, '--consumer', 'x', '--out', out, '--port', '0', '--'];
+    const failed = await cli(...options, 'node', '-e', 'process.exit(7)');
+    expect([failed.code, failed.stderr]).toEqual([7, expect.stringMatching(/status 7: .* is not written\.$/)]);
+    expect((await cli(...options, join(folder, 'no-such-program'))).code).toBe(2);
+    expect(() => readFileSync(out)).toThrow('ENOENT');
+    const nowhere = await startRecordingProxy(`http://127.0.0.1:${await freePort()}`, 0);
+    const reply = await fetch(`${nowhere.url}/api/trpc/user.me`, { method: 'POST' });
+    expect([reply.status, await reply.text()]).toEqual([502, expect.stringContaining('does not answer')]);
+    await nowhere.stop();
+  });
+});
+
+const need = (reads: string[] | undefined, more: object = {}) => ({
+  operation: 'game.list',
+  test: 'shows covers',
+  sends: ['/limit', '/page', '/sortBy', '/sortBy=views'],
+  ...(reads && { reads }),
+  reasons: ['RATE_LIMITED'],
+  ...more,
+});
+const contract = (consumer: string, ...needs: object[]) => ({ consumer, contract: version, needs });
+
+describe('can-i-deploy', () => {
+  const production = join(folder, 'production');
+  const covers = contract('covers', need(['/items/*/coverUrl', '/total']));
+  const titles = contract('titles', need(['/items/*/title'], { test: 'shows titles' }));
+  beforeAll(() => {
+    mkdirSync(production);
+    write('production/covers.json', covers);
+    write('production/titles.json', titles);
+  });
+  const withoutCovers = (): string =>
+    changed('without-covers.json', (schemas) => {
+      delete schemas['GameSummary'].properties.coverUrl;
+      schemas['GameSummary'].required = schemas['GameSummary'].required.filter((name: string) => name !== 'coverUrl');
+    });
+
+  test('says no to a provider that removes what one consumer reads, names its test, and yes once it has changed', async () => {
+    const junit = join(folder, 'consumers.xml');
+    const ask = () => cli('can-i-deploy', '--document', withoutCovers(), '--contracts', production, '--junit', junit);
+    const { code, stdout, stderr } = await ask();
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'No: 1 changes break somebody.' });
+    const lines = stdout.split('\n');
+    expect(lines.filter((line) => line.startsWith('BREAKS'))).toEqual([
+      'BREAKS  game.list, 200 /result/data/json/items/*/coverUrl: the member, now nothing',
+    ]);
+    expect(lines.filter((line) => line.startsWith(' '))).toEqual([
+      '          covers; needs /items/*/coverUrl; in "shows covers"',
+    ]);
+    const xml = readFileSync(junit, 'utf8');
+    expect(xml).toMatch(/<testsuites name="can-i-deploy" tests="2" failures="1">/);
+    expect(xml).toMatch(/<testcase classname="consumers" name="titles"><\/testcase>/);
+    expect(xml).toMatch(/name="covers"><failure message="game\.list, 200 [^"]*coverUrl/);
+
+    write('production/covers.json', contract('covers', need(['/total'])));
+    expect(await ask()).toMatchObject({ code: 0, stderr: 'Yes: none of 2 consumers breaks.' });
+    write('production/covers.json', covers);
+  });
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  test.each<[string, (schemas: Record<string, any>, paths: Record<string, any>) => void, object, boolean]>([
+    ['a word that is sent', (schemas) => schemas['GameSort'].enum.splice(2, 1), need([]), true],
+    ['a word that is not sent', (schemas) => schemas['GameSort'].enum.splice(1, 1), need([]), false],
+    [
+      'a member that is required, and sent already',
+      (schemas) => schemas['GameListInput'].required.push('sortBy'),
+      need([]),
+      false,
+    ],
+    ['a member that is required', (schemas) => schemas['GameListInput'].required.push('search'), need([]), true],
+    [
+      'a reply, of which it is not said what is read',
+      (schemas) => void delete schemas['GameListOutput'].properties.total,
+      need(undefined),
+      true,
+    ],
+    [
+      'what holds what is read',
+      (schemas) => void delete schemas['GameListOutput'].properties.items,
+      need(['/items/*/title']),
+      true,
+    ],
+    [
+      'a reason that is handled',
+      (_, paths) => {
+        const { responses } = paths['/api/trpc/game.list'].post;
+        delete responses['429'].content['application/json'].examples.RATE_LIMITED;
+      },
+      need([]),
+      true,
+    ],
+    [
+      'a reason that is not handled',
+      (_, paths) => {
+        const { responses } = paths['/api/trpc/game.list'].post;
+        delete responses['404'].content['application/json'].examples.PAGE_TOO_DEEP;
+      },
+      need([]),
+      false,
+    ],
+    ['an operation that is not called', (_, paths) => void delete paths['/api/trpc/user.me'], need([]), false],
+    ['an operation that is called', (_, paths) => void delete paths['/api/trpc/game.list'], need([]), true],
+  ])('tells by the contract whether a consumer bears the change of %s', async (what, change, needed, breaks) => {
+    const file = write('one.json', contract('one', needed));
+    const { code } = await cli('can-i-deploy', '--document', changed(`${what}.json`, change), '--contracts', file);
+    expect(code).toBe(breaks ? 1 : 0);
+  });
+
+  test('tells a consumer whether a deployment serves what it needs', async () => {
+    const file = write('consumer.json', covers);
+    expect((await cli('can-i-deploy', '--to', app.url, '--contracts', file)).code).toBe(0);
+    const other = createServer((_, response) => response.end(readFileSync(withoutCovers())));
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const to = `http://127.0.0.1:${port}/`;
+    expect(await cli('can-i-deploy', '--to', to, '--contracts', file)).toMatchObject({ code: 1 });
+    other.close();
+    const nowhere = `http://127.0.0.1:${await freePort()}`;
+    expect(await cli('can-i-deploy', '--to', nowhere, '--contracts', file)).toMatchObject({ code: 3, stdout: '' });
+    const old = write('old.json', { ...covers, contract: '1.0.0' });
+    const refused = await cli('can-i-deploy', '--to', app.url, '--contracts', old);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('was tested with 1.0.0')]);
+    const from = new URL('../../../openapi/openapi.json', import.meta.url).pathname;
+    expect((await cli('can-i-deploy', '--to', app.url, '--contracts', old, '--from', from)).code).toBe(0);
+  });
+
+  test.each([
+    [['--document', 'x.json'], 'Say of whom'],
+    [['--contracts', production], 'Say what would be deployed'],
+    [['--document', 'x.json', '--contracts', join(folder, 'nothing.json')], 'nothing.json cannot be read'],
+    [['--document', 'x.json', '--contracts', folder], 'is no consumer contract'],
+  ])('refuses %j', async (options, told) => {
+    write('aaa.json', { consumer: 'x', needs: [{ operation: 'game.list', sends: ['limit'] }] });
+    const { code, stderr } = await cli('can-i-deploy', ...options);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(told) });
+  });
+});
