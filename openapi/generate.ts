@@ -1,6 +1,7 @@
 // Writes the documents, what the guides take from the contract, and the version where it stands in files written by hand. Runs in
 // the root of the repository, by `npm run openapi`.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { consumerContractSchema } from '../contract/consumer-contract.ts';
 import { buildDocument, formatDocument } from './document.ts';
 import { filledGuides } from './guides.ts';
 
@@ -9,6 +10,8 @@ const VERSIONED = [
   ['openapi/workflows.arazzo.yaml', /(?<=^ {2}version: ).+/gm],
   ['Dockerfile', /(?<=^ARG VERSION=).+/gm],
   ['deploy/kubernetes/kustomization.yaml', /(?<=^ +newTag: ).+/gm],
+  ['docs/consumer-contracts.md', /(?<="contract": ")[\d.]+/g],
+  ['docs/consumers.md', /(?<="contract": ")[\d.]+/g],
   ['deploy/ci/compose.yaml', /(?<=:-content-gateway:)[\d.]+/g],
 ] as const;
 /** Where the newest package of the major version is named. */
@@ -19,6 +22,7 @@ const { version }: { version: string } = JSON.parse(readFileSync('package.json',
 
 writeFileSync('openapi/openapi.json', formatDocument(await buildDocument(version, '3.1')));
 writeFileSync('openapi/openapi-3.0.json', formatDocument(await buildDocument(version, '3.0')));
+writeFileSync('openapi/consumer-contract.schema.json', `${JSON.stringify(consumerContractSchema(), null, 2)}\n`);
 for (const [path, text] of await filledGuides()) writeFileSync(path, text);
 const replace = (path: string, place: RegExp, text: string): void =>
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(place, text));

@@ -114,6 +114,25 @@ describe('on a service with a database and limits', () => {
     GUIDE_MS,
   );
 
+  test.each([
+    ['consumers', { ran: 4, compared: 0 }],
+    ['consumer-contracts', { ran: 4, compared: 0 }],
+  ])(
+    '%s',
+    async (name, expected) => {
+      // They write into the folder where they run, which is the repository.
+      const text = (await readFile(`docs/${name}.md`, 'utf8')).replaceAll(
+        /(?<![-\w/."])(?:shop-web\.|use\.jsonl|old\.json|new\.json|production\b)/g,
+        `${directory}/$&`,
+      );
+      const guide = join(directory, `${name}.md`);
+      await writeFile(guide, text);
+      const env = { ...process.env, DATABASE_URL: url };
+      expectAll(await runGuide(guide, { address: service.base, folder, env }), expected);
+    },
+    GUIDE_MS,
+  );
+
   test(
     'upgrading',
     async () => {

@@ -31,15 +31,15 @@ const parsed = (agent: string): string => {
   return contract === undefined ? product : `${product} contract/${contract}`;
 };
 
-const clients = new LRUCache<string, string>({ max: REMEMBERED_AGENTS });
+const remembered = new LRUCache<string, string>({ max: REMEMBERED_AGENTS });
 
 /** The client that a `User-Agent` names: `content-gateway-python/1.1.0 contract/1.1.0`, `curl/8.5.0`. At most 83 characters. */
 const clientOf = (agent: string | undefined): string => {
   if (agent === undefined) return UNNAMED;
-  const known = clients.get(agent);
+  const known = remembered.get(agent);
   if (known !== undefined) return known;
   const client = parsed(agent);
-  clients.set(agent, client);
+  remembered.set(agent, client);
   return client;
 };
 

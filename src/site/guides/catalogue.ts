@@ -26,13 +26,13 @@ const INTEGRATION: [group: string, names: string[]][] = [
   ['First steps', ['start', 'keys']],
   ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events', 'webhooks']],
   ['Clients', ['sdks', 'generators', 'trpc', 'mcp']],
-  [TESTS, ['sandbox', 'ci']],
+  [TESTS, ['sandbox', 'ci', 'consumer-contracts']],
   ['News', ['changelog']],
 ];
 
 /** The guides for operators. */
 const OPERATION: [group: string, names: string[]][] = [
-  ['Run it', ['operators', 'settings', 'upgrading', 'backup', 'transfer']],
+  ['Run it', ['operators', 'settings', 'upgrading', 'consumers', 'backup', 'transfer']],
   ['Look after people', ['moderation', 'erasure']],
   ['In depth', ['operations', 'monitoring', 'scaling', 'sizing']],
 ];
@@ -45,7 +45,7 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
       group,
       isForOperators,
       isLocal: isForOperators || group === TESTS,
-      isForClients: !isForOperators && !['ci', 'changelog', 'generators'].includes(name),
+      isForClients: !isForOperators && !['ci', 'consumer-contracts', 'changelog', 'generators'].includes(name),
     })),
   );
 

@@ -1,5 +1,5 @@
 import type { Change } from '../conformance/document/compare.ts';
-import type { ConsumerContract, Need } from './contract.ts';
+import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 import type { NamedUse } from './uses.ts';
 
 /** A consumer that a change breaks, by what it was recorded to use, or by its contract. */

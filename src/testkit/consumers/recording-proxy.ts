@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { operations } from '../../../contract/index.ts';
 import { inputPartsOf, markParts } from '../../consumers/use/parts.ts';
 import { valueAt } from '../conformance/values.ts';
-import type { ConsumerContract, Need } from './contract.ts';
+import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 
 /** Names the test that sends a request, percent-encoded. It is not passed on. */
 const TEST_HEADER = 'test-name';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { version } from '../../../src/base/version.ts';
-import { type ConsumerContract, parseConsumerContract } from '../../../src/testkit/consumers/contract.ts';
+import { type ConsumerContract, parseConsumerContract } from '../../../contract/consumer-contract.ts';
 import { startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { runCommand } from '../../harness/app/command.ts';

@@ -15,7 +15,7 @@ import {
   type ConsumerContract,
   ConsumerContractError,
   parseConsumerContract,
-} from '../../../testkit/consumers/contract.ts';
+} from '../../../../contract/consumer-contract.ts';
 import { type Consumers, type Impact, impactOf } from '../../../testkit/consumers/impact.ts';
 import { affectedText, changeText, junitOf, namesOf } from '../../../testkit/consumers/report.ts';
 import { type NamedUse, parseUses, UseError } from '../../../testkit/consumers/uses.ts';

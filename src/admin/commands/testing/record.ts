@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Argument, Command } from 'commander';
 import { version } from '../../../base/version.ts';
-import { parseConsumerContract } from '../../../testkit/consumers/contract.ts';
+import { parseConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contractOf, startRecordingProxy } from '../../../testkit/consumers/recording-proxy.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples } from '../shared/common.ts';
@@ -60,7 +60,8 @@ export const recordCommand = (): Command =>
       const earlier = existsSync(out) ? parseConsumerContract(basename(out), await readFile(out, 'utf8')) : undefined;
       const proxy = await startRecordingProxy(to, port);
       note(`Recording at ${proxy.url}, for ${to}.`);
-      const status = await work(command, proxy.url).finally(() => proxy.stop());
+      const status = await work(command, proxy.url);
+      await proxy.stop();
       process.exitCode = status;
       if (status !== 0) {
         note(`The command ended with status ${status}: ${out} is not written.`);
