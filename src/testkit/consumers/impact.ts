@@ -112,7 +112,7 @@ const affectedContract = (change: Change, { consumer, needs }: ConsumerContract)
  */
 export const impactOf = (changes: readonly Change[], { uses = [], contracts = [] }: Consumers): Impact[] =>
   changes
-    .filter(({ breaks, reason }) => breaks || reason !== undefined)
+    .filter(({ breaks, unsure, reason }) => breaks || unsure || reason !== undefined)
     .map((change) => ({
       ...change,
       affected: [

@@ -18,6 +18,8 @@ export interface Change {
   words?: readonly string[];
   /** Whether the request needs more than before: who does not send what is named fails, too. */
   demands?: true;
+  /** Set where nothing tells whether the current rule takes less than the former one, or more: it breaks nobody for sure. */
+  unsure?: true;
   /** A reason that no longer comes: who handles it may not handle what comes instead. */
   reason?: string;
 }
@@ -92,9 +94,27 @@ const differencesOfLimits = (
     const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [a ?? -Infinity, b ?? -Infinity];
     return [{ expected: `${name} ${a ?? 'none'}`, came: String(b ?? 'none'), breaks: isUpper ? to < from : to > from }];
   });
-  // Whether one pattern allows more than another is undecidable here.
-  const pattern = { expected: 'the pattern that it had', came: now.pattern === undefined ? 'none' : 'another one' };
-  return [...limits, ...(before.pattern === now.pattern ? [] : [{ ...pattern, breaks: false }])];
+  return limits;
+};
+
+/** What OpenAPI 3.0 cannot say: it may have been so before. */
+const NOT_IN_3_0 = ['propertyNames'];
+
+/** Rules of which one does not tell whether it allows more than another. Those of replies, but formats, do not bind clients. */
+const differencesOfRules = (
+  before: SchemaShape,
+  now: SchemaShape,
+  way: Direction,
+): Omit<SchemaDifference, 'path'>[] => {
+  const names = new Set([...Object.keys(before.rules), ...Object.keys(now.rules)]);
+  return [...names].flatMap((name) => {
+    const [a, b] = [before.rules[name], now.rules[name]];
+    if (a === b || (way === 'reply' && name !== 'format') || (a === undefined && NOT_IN_3_0.includes(name))) return [];
+    const came = b === undefined ? 'none' : 'another one';
+    return [
+      { expected: `the ${name} that it had`, came, breaks: false, ...(b !== undefined && { unsure: true as const }) },
+    ];
+  });
 };
 
 const differencesOfMembers = (before: SchemaShape, now: SchemaShape, way: Direction): SchemaDifference[] => {
@@ -149,6 +169,7 @@ const differencesOf = (before: Side, now: Side, way: Direction, path: readonly s
     ...differencesOfSets('value', a.words, b.words, way),
     ...differencesOfAlternatives(a, b, way),
     ...differencesOfLimits(a, b, way),
+    ...differencesOfRules(a, b, way),
   ].map((difference) => ({ ...difference, path }));
   const members = differencesOfMembers(a, b, way).map((difference) => ({
     ...difference,

@@ -19,7 +19,8 @@ export interface SchemaShape {
   others: RawSchema | boolean | undefined;
   /** `maxLength` and the like. */
   limits: Readonly<Record<string, number>>;
-  pattern: string | undefined;
+  /** `pattern`, `format`, and whatever else is said of a value, as JSON. */
+  rules: Readonly<Record<string, string>>;
   /** Schemas of which one has to fit, where there are several. */
   choices: readonly RawSchema[];
 }
@@ -34,6 +35,25 @@ const LIMITS = [
   'minProperties',
   'maxProperties',
 ];
+/** What a shape tells otherwise, and what binds nobody. */
+const TOLD = new Set([
+  ...LIMITS,
+  'properties',
+  'required',
+  'items',
+  'additionalProperties',
+  'anyOf',
+  'oneOf',
+  'if',
+  'then',
+  'else',
+  'description',
+  'title',
+  'default',
+  'example',
+  'examples',
+  'deprecated',
+]);
 const REFERENCE = '#/components/schemas/';
 const MAX_REFERENCES = 50;
 
@@ -88,7 +108,11 @@ export const shapeOf = (document: unknown, schema: RawSchema): SchemaShape => {
         return typeof limit === 'number' ? [[name, limit] as const] : [];
       }),
     ),
-    pattern: rest['pattern'] as string | undefined,
+    rules: Object.fromEntries(
+      Object.entries(rest)
+        .filter(([name]) => !TOLD.has(name) && !name.startsWith('x-'))
+        .map(([name, rule]) => [name, JSON.stringify(rule)]),
+    ),
     choices: more.length === 0 ? [] : values,
   };
 };

@@ -1,0 +1,538 @@
+/**
+ * @engines sqlite
+ * @tier long
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type ConsumerContract, ConsumerContract as Format } from '../../../contract/consumer-contract.ts';
+import { version } from '../../../src/base/version.ts';
+import { documented } from '../../../src/testkit/conformance/document/client-document.ts';
+import { changesFor } from '../../../src/testkit/conformance/document/compare.ts';
+import { impactOf } from '../../../src/testkit/consumers/impact.ts';
+import { NeedRecorder } from '../../../src/testkit/consumers/recording-proxy.ts';
+import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
+import { markdownTable } from '../../harness/markdown-table.mjs';
+
+// Whether what `can-i-deploy` says is true: the document is mutated in each place and way, and the tests of three consumers run
+// against a service that takes and answers what the mutant says. Where one fails, the mutant is unsafe.
+
+// oxlint-disable-next-line typescript/no-explicit-any -- schemas that are changed anywhere
+type Json = Record<string, any>;
+
+const RESULTS = new URL('RESULTS.md', import.meta.url);
+const published = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
+/** The operations of the consumers; no other matters to them. */
+const CALLED = ['game.list', 'game.getById', 'game.create', 'user.me', 'user.updateProfile', 'image.list'];
+
+/** The document of these operations alone, without what binds nobody. */
+const called = ((): string => {
+  const document = JSON.parse(published, (name, value: unknown) =>
+    name.startsWith('x-code') ? undefined : value,
+  ) as Json;
+  const paths = Object.fromEntries(CALLED.map((id) => [`/api/trpc/${id}`, document['paths'][`/api/trpc/${id}`]]));
+  const schemas = document['components'].schemas as Json;
+  const used = new Set<string>();
+  const visit = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      visit(schemas[name]);
+    }
+  };
+  visit(paths);
+  const components = { schemas: Object.fromEntries([...used].map((name) => [name, schemas[name]])) };
+  return JSON.stringify({ openapi: document['openapi'], paths, components });
+})();
+
+const newDocument = (): Json => JSON.parse(called) as Json;
+/** As it is published: it is never changed. */
+const original = newDocument();
+
+/** A call that failed. */
+class Failure extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+type Call = (id: string, input?: object) => Promise<Json>;
+
+const text = (value: unknown): string => {
+  if (typeof value !== 'string') throw new TypeError('no text');
+  return value;
+};
+const optional = (value: unknown): string | null => (value === null ? null : text(value));
+const number = (value: unknown): number => {
+  if (typeof value !== 'number') throw new TypeError('no number');
+  return value;
+};
+const list = (value: unknown): Json[] => {
+  if (!Array.isArray(value)) throw new TypeError('no list');
+  return value as Json[];
+};
+const oneOf = (value: unknown, words: readonly string[]): void => {
+  if (!words.includes(text(value))) throw new TypeError('an unknown word');
+};
+
+/** The tests of the consumers, which throw where what comes is not what they can bear. */
+const consumers: Record<string, Record<string, (call: Call) => Promise<void>>> = {
+  'shop-web': {
+    'shows covers': async (call) => {
+      const page = await call('game.list', { limit: 3, page: 1, sortBy: 'views', tagSlugs: ['rpg'] });
+      number(page['total']);
+      oneOf(page['totalRelation'], ['eq', 'gte']);
+      for (const { title, coverUrl, tags } of list(page['items'])) {
+        text(title);
+        optional(coverUrl);
+        for (const { name } of list(tags)) text(name);
+      }
+    },
+    'says that a game is gone': async (call) => {
+      try {
+        await call('game.getById', { id: 'none' });
+      } catch (error) {
+        if (!(error instanceof Failure) || error.reason !== 'GAME_NOT_FOUND') throw error;
+      }
+    },
+  },
+  'author-tool': {
+    'publishes a game': async (call) => {
+      const made = await call('game.create', {
+        title: 'A game',
+        description: 'About it',
+        tagNames: ['rpg'],
+        extraInfo: { downloads: [{ name: 'Mirror', url: 'https://a.example/x' }], platforms: ['Windows'] },
+      });
+      text(made['id']);
+      text(made['createdAt']);
+      for (const { url } of list((made['extraInfo'] as Json)['downloads'])) text(url);
+    },
+  },
+  'profile-page': {
+    'shows who I am': async (call) => {
+      const me = await call('user.me');
+      text(me['nickname']);
+      optional(me['bio']);
+      for (const scope of list((me['apiKey'] as Json)['scopes'])) {
+        oneOf(scope, ['content:write', 'user:read', 'user:write', 'webhook:write']);
+      }
+    },
+    'changes the profile': async (call) => {
+      const me = await call('user.updateProfile', { bio: 'A text', socialLinks: { site: '@me' }, pronouns: null });
+      optional(me['bio']);
+      text((me['socialLinks'] as Json)['site']);
+    },
+    'shows posts': async (call) => {
+      for (const { id, imageCount } of list((await call('image.list', { limit: 2, page: 1 }))['items'])) {
+        text(id);
+        number(imageCount);
+      }
+    },
+  },
+};
+
+let app: TestApp;
+let user: TestUser;
+const replies = new Map<string, Json>();
+let contracts: ConsumerContract[];
+
+/** A value whose reading is noted, as a pointer. */
+const watched = (value: unknown, path: string, reads: Set<string>): unknown => {
+  if (typeof value !== 'object' || value === null) return value;
+  return new Proxy(value, {
+    get: (target, name) => {
+      const inner = Reflect.get(target, name) as unknown;
+      if (typeof name !== 'string' || !Object.hasOwn(target, name) || (Array.isArray(target) && name === 'length')) {
+        return inner;
+      }
+      const place = `${path}/${Array.isArray(target) ? '*' : name}`;
+      reads.add(place);
+      return watched(inner, place, reads);
+    },
+  });
+};
+
+/** Runs the tests of a consumer against the service, and records its contract. */
+const record = async (consumer: string): Promise<ConsumerContract> => {
+  const recorder = new NeedRecorder();
+  const reads = new Map<string, Set<string>>();
+  for (const [name, run] of Object.entries(consumers[consumer] ?? {})) {
+    await run(async (id, input = {}) => {
+      const { body } = await app.send(id as never, input, user.key);
+      const reason = (body as Json)['error']?.json.data.reason as string | undefined;
+      recorder.add(name, id, { json: input }, reason);
+      replies.set(`${consumer} ${name} ${id}`, body as Json);
+      if (reason !== undefined) throw new Failure(reason);
+      const read = reads.get(`${name} ${id}`) ?? new Set<string>();
+      reads.set(`${name} ${id}`, read);
+      return watched((body as Json)['result'].data.json, '', read) as Json;
+    });
+  }
+  const needs = recorder.needs().map((need) => ({
+    ...need,
+    reads: [...(reads.get(`${need.test} ${need.operation}`) ?? [])].toSorted(),
+  }));
+  return Format.parse({ consumer, contract: version, needs });
+};
+
+const resolved = (document: Json, schema: Json): Json =>
+  typeof schema['$ref'] === 'string'
+    ? resolved(document, document['components'].schemas[schema['$ref'].split('/').at(-1) as string] as Json)
+    : schema;
+
+/** What is directly within a schema. */
+const innerOf = (schema: Json): Json[] =>
+  [
+    ...Object.values((schema['properties'] ?? {}) as Json),
+    schema['items'],
+    schema['additionalProperties'],
+    ...((schema['anyOf'] ?? []) as Json[]),
+  ].filter((inner): inner is Json => typeof inner === 'object' && inner !== null);
+
+/** All schemas of requests, or of replies with status 200, with their references followed, each once. */
+const schemasOf = (document: Json, side: 'request' | 'reply'): Json[] => {
+  const found = new Set<Json>();
+  const visit = (schema: Json): void => {
+    const own = resolved(document, schema);
+    if (found.has(own)) return;
+    found.add(own);
+    innerOf(own).forEach(visit);
+  };
+  for (const { post } of Object.values(document['paths'] as Json) as Json[]) {
+    const holder = (side === 'request' ? post['requestBody'] : post['responses']['200']) as Json;
+    visit(
+      resolved(document, holder['content']['application/json'].schema as Json)['properties'][
+        side === 'request' ? 'json' : 'result'
+      ],
+    );
+  }
+  return [...found];
+};
+
+/** Applies a change to each place of a reply that a schema describes. */
+const changeReply = (
+  document: Json,
+  schema: Json,
+  value: unknown,
+  target: Json,
+  act: (holder: unknown) => unknown,
+): unknown => {
+  const own = resolved(document, schema);
+  let now = own === target ? act(value) : value;
+  if (Array.isArray(now) && own['items']) {
+    now = now.map((one) => changeReply(document, own['items'] as Json, one, target, act));
+  } else if (typeof now === 'object' && now !== null) {
+    const members = (own['properties'] ?? {}) as Json;
+    now = Object.fromEntries(
+      Object.entries(now).map(([name, one]) => {
+        const inner = (members[name] ?? own['additionalProperties']) as unknown;
+        return [name, typeof inner === 'object' ? changeReply(document, inner as Json, one, target, act) : one];
+      }),
+    );
+  }
+  for (const choice of (own['anyOf'] ?? []) as Json[]) {
+    if (now !== null && choice['type'] !== 'null') now = changeReply(document, choice, now, target, act);
+  }
+  return now;
+};
+
+interface Mutant {
+  kind: string;
+  apply: () => void;
+  /** Of a reply: the schema whose values change, and how. */
+  target?: Json;
+  answer?: (value: unknown) => unknown;
+  /** Of an operation: how its call ends instead. */
+  instead?: { id: string; reason: string; only?: string };
+}
+
+const isObject = (schema: Json): boolean => schema['properties'] !== undefined;
+const without = (name: string) => (value: unknown) =>
+  Object.fromEntries(Object.entries(value as Json).filter(([own]) => own !== name));
+const withMember = (name: string, made: unknown) => (value: unknown) =>
+  Object.hasOwn(value as Json, name) ? { ...(value as Json), [name]: made } : value;
+
+const requestMutants = (schemas: readonly Json[]): Mutant[] =>
+  schemas.flatMap((schema): Mutant[] => {
+    const members = (schema['properties'] ?? {}) as Json;
+    const required = (schema['required'] ?? []) as string[];
+    const ofMembers = isObject(schema)
+      ? Object.keys(members).flatMap((name): Mutant[] => [
+          { kind: 'request: remove a member', apply: () => void delete members[name] },
+          {
+            kind: 'request: rename a member',
+            apply: () => {
+              members[`${name}New`] = members[name];
+              delete members[name];
+            },
+          },
+          ...(required.includes(name)
+            ? [
+                {
+                  kind: 'request: stop to require a member',
+                  apply: () => void (schema['required'] = required.filter((one) => one !== name)),
+                },
+              ]
+            : [{ kind: 'request: require a member', apply: () => void (schema['required'] = [...required, name]) }]),
+        ])
+      : [];
+    const words = schema['enum'] as string[] | undefined;
+    const limits = ['maxLength', 'maximum', 'maxItems', 'maxProperties'].filter((name) => name in schema);
+    const least = ['minLength', 'minimum', 'minItems'].filter((name) => name in schema);
+    const texts = schema['type'] === 'string' || (Array.isArray(schema['type']) && schema['type'].includes('string'));
+    return [
+      ...ofMembers,
+      ...(isObject(schema)
+        ? [
+            { kind: 'request: add a member', apply: () => void (members['fresh'] = { type: 'string' }) },
+            {
+              kind: 'request: add a required member',
+              apply: () => {
+                members['fresh'] = { type: 'string' };
+                schema['required'] = [...required, 'fresh'];
+              },
+            },
+          ]
+        : []),
+      ...(words ?? []).map((word) => ({
+        kind: 'request: remove a word',
+        apply: () => void (schema['enum'] = words?.filter((one) => one !== word)),
+      })),
+      ...(words ? [{ kind: 'request: add a word', apply: () => void (schema['enum'] = [...words, 'fresh']) }] : []),
+      ...limits.flatMap((name) => [
+        { kind: 'request: narrow a limit', apply: () => void (schema[name] = 0) },
+        { kind: 'request: widen a limit', apply: () => void (schema[name] = schema[name] * 2) },
+      ]),
+      ...least.map((name) => ({ kind: 'request: narrow a limit', apply: () => void (schema[name] = 1_000_000) })),
+      ...(texts && !words
+        ? [
+            { kind: 'request: another pattern', apply: () => void (schema['pattern'] = '^never$') },
+            { kind: 'request: another type', apply: () => void Object.assign(schema, { type: 'integer' }) },
+          ]
+        : []),
+    ];
+  });
+
+const replyMutants = (schemas: readonly Json[]): Mutant[] =>
+  schemas.flatMap((schema): Mutant[] => {
+    const members = (schema['properties'] ?? {}) as Json;
+    const required = (schema['required'] ?? []) as string[];
+    const leaveOut = (name: string) => () => void (schema['required'] = required.filter((one) => one !== name));
+    const ofMembers = Object.keys(members).flatMap((name): Mutant[] => [
+      {
+        kind: 'reply: remove a member',
+        apply: () => {
+          delete members[name];
+          leaveOut(name)();
+        },
+        target: schema,
+        answer: without(name),
+      },
+      {
+        kind: 'reply: rename a member',
+        apply: () => {
+          members[`${name}New`] = members[name];
+          delete members[name];
+          leaveOut(name)();
+        },
+        target: schema,
+        answer: without(name),
+      },
+      { kind: 'reply: a member may be missing', apply: leaveOut(name), target: schema, answer: without(name) },
+      {
+        kind: 'reply: another type',
+        apply: () => void (members[name] = { type: 'boolean' }),
+        target: schema,
+        answer: withMember(name, true),
+      },
+      {
+        kind: 'reply: a member may be null',
+        apply: () => void (members[name] = { anyOf: [members[name], { type: 'null' }] }),
+        target: schema,
+        answer: withMember(name, null),
+      },
+    ]);
+    const words = schema['enum'] as string[] | undefined;
+    return [
+      ...ofMembers,
+      ...(isObject(schema)
+        ? [
+            {
+              kind: 'reply: add a member',
+              apply: () => void (members['fresh'] = { type: 'string' }),
+              target: schema,
+              answer: (value: unknown) => ({ ...(value as Json), fresh: 'x' }),
+            },
+          ]
+        : []),
+      ...(words
+        ? [
+            {
+              kind: 'reply: add a word',
+              apply: () => void (schema['enum'] = [...words, 'fresh']),
+              target: schema,
+              answer: () => 'fresh',
+            },
+            ...words.map((word) => ({
+              kind: 'reply: remove a word',
+              apply: () => void (schema['enum'] = words.filter((one) => one !== word)),
+            })),
+          ]
+        : []),
+    ];
+  });
+
+const operationMutants = (document: Json): Mutant[] =>
+  CALLED.flatMap((id): Mutant[] => {
+    const paths = document['paths'] as Json;
+    const path = `/api/trpc/${id}`;
+    const { post } = paths[path] as Json;
+    const reasons = Object.entries(post['responses'] as Json).flatMap(([, { content }]) => {
+      const examples = (content['application/json'].examples ?? {}) as Json;
+      return Object.keys(examples)
+        .filter((name) => /^[A-Z_]+$/.test(name))
+        .map((name) => ({ examples, name }));
+    });
+    return [
+      {
+        kind: 'operation: remove it',
+        apply: () => void delete paths[path],
+        instead: { id, reason: 'PROCEDURE_NOT_FOUND' },
+      },
+      {
+        kind: 'operation: rename it',
+        apply: () => {
+          post['operationId'] = `${id}New`;
+          paths[`${path}New`] = paths[path];
+          delete paths[path];
+        },
+        instead: { id, reason: 'PROCEDURE_NOT_FOUND' },
+      },
+      ...reasons.map(({ examples, name }) => ({
+        kind: 'operation: rename a reason',
+        apply: () => {
+          examples[`${name}_NEW`] = examples[name];
+          delete examples[name];
+        },
+        instead: { id, reason: `${name}_NEW`, only: name },
+      })),
+    ];
+  });
+
+const mutantsOf = (document: Json): Mutant[] => [
+  ...requestMutants(schemasOf(document, 'request')),
+  ...replyMutants(schemasOf(document, 'reply')),
+  ...operationMutants(document),
+];
+
+/** Validators of the requests of a document, by operation. */
+const validatorsOf = (document: Json) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'document', components: document['components'] as object });
+  const made = new Map<string, ValidateFunction>();
+  return (id: string): ValidateFunction => {
+    const request = original['paths'][`/api/trpc/${id}`].post['requestBody'].content['application/json'].schema as Json;
+    const valid = made.get(id) ?? ajv.compile({ $ref: `document${request['$ref']}` });
+    made.set(id, valid);
+    return valid;
+  };
+};
+
+/** Whether a consumer's tests pass against a service with a mutant. */
+const bears = async (
+  consumer: string,
+  takes: (id: string) => ValidateFunction,
+  { target, answer, instead }: Mutant,
+): Promise<boolean> => {
+  for (const [name, run] of Object.entries(consumers[consumer] ?? {})) {
+    try {
+      await run(async (id, input = {}) => {
+        const reply = replies.get(`${consumer} ${name} ${id}`) as Json;
+        const isMutated = instead?.id === id;
+        if (isMutated && instead.only === undefined) throw new Failure(instead.reason);
+        if (!takes(id)({ json: input })) throw new Failure('VALIDATION_FAILED');
+        const reason = reply['error']?.json.data.reason as string | undefined;
+        if (reason !== undefined) throw new Failure(isMutated && reason === instead.only ? instead.reason : reason);
+        const output = structuredClone(reply['result'].data.json) as Json;
+        if (!target || !answer) return output;
+        // By the document as it was: the mutant may not have the place any more.
+        const { post: was } = original['paths'][`/api/trpc/${id}`] as Json;
+        const schema = was['responses']['200'].content['application/json'].schema as Json;
+        const whole = changeReply(original, schema, { result: { data: { json: output } } }, target, answer) as Json;
+        return whole['result'].data.json as Json;
+      });
+    } catch {
+      return false;
+    }
+  }
+  return true;
+};
+
+beforeAll(async () => {
+  app = await startApp();
+  user = await app.aUser({ scopes: ['content:write', 'user:read', 'user:write'] });
+  await app.aGame({ title: 'One', tagNames: ['rpg'], coverUrl: 'https://a.example/c.png' }, user);
+  await app.anImagePost({}, user);
+  contracts = [];
+  for (const consumer of Object.keys(consumers)) contracts.push(await record(consumer));
+});
+afterAll(() => app.stop());
+
+describe('can-i-deploy, for mutants of the document', () => {
+  test('calls none safe that breaks a consumer, and few unsafe that break none', async () => {
+    const before = documented('before', original);
+    const rows = new Map<string, { mutants: number; broken: number; falselySafe: number; falselyUnsafe: number }>();
+    const falselySafe: string[] = [];
+    const falselyUnsafe: string[] = [];
+    const targets = mutantsOf(original).map(({ target }) => target);
+    const usual = validatorsOf(original);
+    for (const [index, target] of targets.entries()) {
+      const document = newDocument();
+      const { target: _, ...mutant } = mutantsOf(document)[index] as Mutant;
+      mutant.apply();
+      const impacts = impactOf(changesFor(before, documented('now', document)), { contracts });
+      const takes = mutant.kind.startsWith('request') ? validatorsOf(document) : usual;
+      for (const consumer of Object.keys(consumers)) {
+        const isSafe = !impacts.some(({ affected }) => affected.some((one) => one.consumer === consumer));
+        const isBorne = await bears(consumer, takes, { ...mutant, ...(target && { target }) });
+        const row = rows.get(mutant.kind) ?? { mutants: 0, broken: 0, falselySafe: 0, falselyUnsafe: 0 };
+        row.mutants += 1;
+        row.broken += isBorne ? 0 : 1;
+        row.falselySafe += isSafe && !isBorne ? 1 : 0;
+        row.falselyUnsafe += !isSafe && isBorne ? 1 : 0;
+        rows.set(mutant.kind, row);
+        if (isSafe !== isBorne) {
+          const told = impacts.map(
+            ({ operation, where, expected, came }) => `${operation} ${where}: ${expected} → ${came}`,
+          );
+          (isSafe ? falselySafe : falselyUnsafe).push(`${consumer}, ${mutant.kind}: ${told.join('; ')}`);
+        }
+      }
+    }
+    const total = [...rows.values()].reduce((sum, row) => ({
+      mutants: sum.mutants + row.mutants,
+      broken: sum.broken + row.broken,
+      falselySafe: sum.falselySafe + row.falselySafe,
+      falselyUnsafe: sum.falselyUnsafe + row.falselyUnsafe,
+    }));
+    const line = (kind: string, row: typeof total) => [kind, ...Object.values(row).map(String)];
+    const table = markdownTable(
+      ['Change', 'Mutants × consumers', 'Break one', 'Falsely safe', 'Falsely unsafe'],
+      [...Array.from(rows, ([kind, row]) => line(kind, row)), line('all', total)],
+    );
+    if (process.env['UPDATE_RESULTS'] === 'true') {
+      writeFileSync(
+        RESULTS,
+        `# Is \`can-i-deploy\` right?\n\n\`UPDATE_RESULTS=true TEST_TIER=long npm test -- test/testkit/consumers/mutations.test.ts\` wrote this table. It mutates the published\ndocument in each place that three consumers use, and runs their tests against a service that takes and answers what the mutant says.\n\n${table}\n`,
+      );
+    }
+    expect(falselySafe).toEqual([]);
+    expect(targets.length).toBeGreaterThan(200);
+    expect(falselyUnsafe.length / total.mutants).toBeLessThan(0.05);
+    expect(readFileSync(RESULTS, 'utf8')).toContain(table);
+  });
+});
