@@ -114,6 +114,8 @@ export const sandboxOf = (config: Config): Config => ({
   redisUrl: undefined,
   // Its spaces are copies of each other.
   webhookKeys: [randomBytes(32)],
+  // Nobody could ask for it.
+  recordsUse: false,
   sandbox: true,
 });
 
