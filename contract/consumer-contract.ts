@@ -16,7 +16,7 @@ const Need = z
   })
   .meta({ description: 'What a consumer needs of an operation.' });
 
-/** What a consumer needs of the gateway, by its own tests: a file that its repository keeps. */
+/** The needs of a consumer by its own tests: a file that its repository keeps. */
 export const ConsumerContract = z
   .strictObject({
     $schema: z.string().exactOptional(),

@@ -10,7 +10,7 @@ const VERSIONED = [
   ['openapi/workflows.arazzo.yaml', /(?<=^ {2}version: ).+/gm],
   ['Dockerfile', /(?<=^ARG VERSION=).+/gm],
   ['deploy/kubernetes/kustomization.yaml', /(?<=^ +newTag: ).+/gm],
-  ['docs/consumer-contracts.md', /(?<="contract": ")[\d.]+/g],
+  ['docs/contracts.md', /(?<="contract": ")[\d.]+/g],
   ['docs/consumers.md', /(?<="contract": ")[\d.]+/g],
   ['deploy/ci/compose.yaml', /(?<=:-content-gateway:)[\d.]+/g],
 ] as const;
@@ -27,4 +27,4 @@ for (const [path, text] of await filledGuides()) writeFileSync(path, text);
 const replace = (path: string, place: RegExp, text: string): void =>
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(place, text));
 for (const [path, place] of VERSIONED) replace(path, place, version);
-for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/consumer-contracts.md']) replace(path, MAJOR_VERSION, version.split('.', 1).join());
+for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/contracts.md']) replace(path, MAJOR_VERSION, version.split('.', 1).join());

@@ -114,7 +114,7 @@ export const sandboxOf = (config: Config): Config => ({
   redisUrl: undefined,
   // Its spaces are copies of each other.
   webhookKeys: [randomBytes(32)],
-  // Nobody could ask for it.
+  // No command reads the database of another process's memory.
   recordsUse: false,
   sandbox: true,
 });

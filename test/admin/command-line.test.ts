@@ -92,6 +92,7 @@ describe('command line', () => {
         'keys create',
         'keys list',
         'keys show',
+        'keys use',
         'keys rotate',
         'keys revoke',
         'webhooks',
@@ -130,6 +131,9 @@ describe('command line', () => {
         'reindex',
         'verify',
         'verify-cleanup',
+        'impact',
+        'can-i-deploy',
+        'record',
         'mock-server',
       ]);
     });
@@ -168,10 +172,12 @@ describe('command line', () => {
         leaves.map(({ command }) => expect.stringMatching(`^${[CALL, ...command].join(' ')}`)),
       );
       // `verify` has no settings, but a deployment; test/testkit/conformance/http.test.ts tries its examples. `mock-server` has none
-      // either, and listens; `npm run test:sdk` needs it.
+      // either, and listens; `npm run test:sdk` needs it. The others read files first: test/testkit/consumers tries them.
       const configured = examples
         .flat()
-        .filter((example) => !/^(verify|mock-server)( |$)/.test(example.slice(CALL.length + 1)));
+        .filter(
+          (example) => !/^(verify|mock-server|impact|can-i-deploy|record)( |$)/.test(example.slice(CALL.length + 1)),
+        );
       await Promise.all(
         configured.map(async (example) => {
           // Faulty usage is told before faulty settings, which keep this from doing anything.

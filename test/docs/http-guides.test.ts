@@ -116,7 +116,7 @@ describe('on a service with a database and limits', () => {
 
   test.each([
     ['consumers', { ran: 4, compared: 0 }],
-    ['consumer-contracts', { ran: 4, compared: 0 }],
+    ['contracts', { ran: 4, compared: 0 }],
   ])(
     '%s',
     async (name, expected) => {

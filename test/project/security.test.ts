@@ -125,12 +125,12 @@ describe('security', () => {
           .map((line) => `${file}: ${line.trim()}`),
       );
 
-    test('the service calls nobody but the endpoints of webhooks: else only the conformance kit, the mock server and the command `status` have a client', () => {
+    test('the service calls nobody but the endpoints of webhooks: else only the conformance kit, the mock server, the recording proxy, and the commands `status` and `can-i-deploy` have a client', () => {
       const clients = linesWith(
         /\bfetch\(|\b(request|get|connect|createConnection)\b.*'node:(https?|http2|net|tls)'|'undici'/,
       );
       const MAY =
-        /^src\/(testkit\/(conformance|mock-server)\/|admin\/commands\/database\/status\.ts|event\/webhook\/sender\/send\.ts)/;
+        /^src\/(testkit\/(conformance|mock-server)\/|testkit\/consumers\/recording-proxy\.ts|admin\/commands\/(database\/status|testing\/impact)\.ts|event\/webhook\/sender\/send\.ts)/;
       expect(clients.filter((line) => !MAY.test(line))).toEqual([]);
       expect(clients).not.toEqual([]);
     });
@@ -149,6 +149,7 @@ describe('security', () => {
         "src/admin/backup/dump/dump.ts: import { spawn } from 'node:child_process';",
         "src/admin/backup/dump/tool.ts: import { execFile } from 'node:child_process';",
         // For the command line that whoever runs `verify` hands it to clean up.
+        "src/admin/commands/testing/record.ts: import { spawn } from 'node:child_process';",
         expect.stringMatching(/^src\/admin\/commands\/testing\/verify\.ts: import \{ spawn \}/),
         expect.stringMatching(/^src\/db\/sqlite\/binding\/binding\.ts: return new Function\('values', /),
         // A thread that blocks while it listens.

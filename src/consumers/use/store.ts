@@ -32,7 +32,7 @@ const present = async (tx: Transaction, consumers: readonly string[]): Promise<R
   return found;
 };
 
-/** What is unique in a row. */
+/** The name of a row: its primary key. */
 export const nameOf = ({ consumer, day, operation }: Omit<ConsumerUseRow, 'parts'>): string =>
   `${consumer}\n${day}\n${operation}`;
 

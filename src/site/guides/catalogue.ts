@@ -26,7 +26,7 @@ const INTEGRATION: [group: string, names: string[]][] = [
   ['First steps', ['start', 'keys']],
   ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events', 'webhooks']],
   ['Clients', ['sdks', 'generators', 'trpc', 'mcp']],
-  [TESTS, ['sandbox', 'ci', 'consumer-contracts']],
+  [TESTS, ['sandbox', 'ci', 'contracts']],
   ['News', ['changelog']],
 ];
 
@@ -45,7 +45,7 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
       group,
       isForOperators,
       isLocal: isForOperators || group === TESTS,
-      isForClients: !isForOperators && !['ci', 'consumer-contracts', 'changelog', 'generators'].includes(name),
+      isForClients: !isForOperators && !['ci', 'contracts', 'changelog', 'generators'].includes(name),
     })),
   );
 

@@ -23,7 +23,7 @@ export interface Impact extends Change {
   affected: AffectedConsumer[];
 }
 
-/** What is known of consumers. */
+/** Consumers, by the uses of a deployment and by their contracts. */
 export interface Consumers {
   uses?: readonly NamedUse[];
   contracts?: readonly ConsumerContract[];

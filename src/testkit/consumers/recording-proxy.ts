@@ -51,7 +51,7 @@ const partsOfCall = (id: string, envelope: unknown): string[] | undefined => {
 const keyOf = ({ test, operation, sends }: Pick<Need, 'operation' | 'sends'> & { test?: string | undefined }): string =>
   JSON.stringify([test, operation, sends]);
 
-/** What calls need: those of one test that send the same are one need. */
+/** Collects the needs of calls. Calls of one test that send the same members are one need. */
 export class NeedRecorder {
   readonly #needs = new Map<string, Need>();
 

@@ -26,7 +26,7 @@ export const namesOf = ({ uses = [], contracts = [] }: Consumers): string[] => [
   ...new Set([...uses, ...contracts].map(({ consumer }) => consumer)),
 ];
 
-/** Who is broken, as JUnit XML: a case for each consumer, whose failure names each change that breaks it. */
+/** The impacts as JUnit XML: a case for each consumer, whose failure names each change that breaks it. */
 export const junitOf = (impacts: readonly Impact[], consumers: Consumers): string => {
   const cases = namesOf(consumers).map((name) => {
     const lines = impacts.flatMap((impact) =>

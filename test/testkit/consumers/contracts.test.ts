@@ -122,7 +122,7 @@ describe('record', () => {
     const options = ['record', '--to', app.url, '--consumer', 'x', '--out', out, '--port', '0', '--'];
     const failed = await cli(...options, 'node', '-e', 'process.exit(7)');
     expect([failed.code, failed.stderr]).toEqual([7, expect.stringMatching(/status 7: .* is not written\.$/)]);
-    expect((await cli(...options, join(folder, 'no-such-program'))).code).toBe(2);
+    expect((await cli(...options, join(folder, 'no-such-program'))).code).toBe(127);
     expect(() => readFileSync(out)).toThrow('ENOENT');
     const nowhere = await startRecordingProxy(`http://127.0.0.1:${await freePort()}`, 0);
     const reply = await fetch(`${nowhere.url}/api/trpc/user.me`, { method: 'POST' });

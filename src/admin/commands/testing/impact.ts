@@ -82,7 +82,7 @@ interface Output {
   junit?: string;
 }
 
-/** Prints each change that may break somebody, and whom. Returns how many break somebody. */
+/** Prints each change that may break clients, with the consumers that it breaks. Returns how many changes break one. */
 const report = async (impacts: readonly Impact[], consumers: Consumers, { json, junit }: Output): Promise<number> => {
   if (junit !== undefined) await writeFile(junit, junitOf(impacts, consumers));
   if (json) printJsonLines(impacts);

@@ -29,10 +29,8 @@ const work = async (command: readonly string[], url: string): Promise<number> =>
     await stopped;
     return 0;
   }
-  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, CONTENT_GATEWAY_URL: url } });
-  const [status] = (await once(child, 'close').catch((error: unknown) => {
-    throw new CommandError(`${program} cannot be run: ${(error as Error).message}.`, USAGE);
-  })) as [number | null];
+  const child = spawn('env', [`CONTENT_GATEWAY_URL=${url}`, program, ...args], { stdio: 'inherit' });
+  const [status] = (await once(child, 'close')) as [number | null];
   return status ?? 1;
 };
 

@@ -18,7 +18,7 @@ export interface Change {
   words?: readonly string[];
   /** Whether the request needs more than before: who does not send what is named fails, too. */
   demands?: true;
-  /** Set where nothing tells whether the current rule takes less than the former one, or more: it breaks nobody for sure. */
+  /** Set where the comparison cannot tell whether the current rule takes less than the former one. */
   unsure?: true;
   /** A reason that no longer comes: who handles it may not handle what comes instead. */
   reason?: string;
@@ -97,10 +97,10 @@ const differencesOfLimits = (
   return limits;
 };
 
-/** What OpenAPI 3.0 cannot say: it may have been so before. */
+/** The rules that OpenAPI 3.0 cannot express: they may have held before. */
 const NOT_IN_3_0 = ['propertyNames'];
 
-/** Rules of which one does not tell whether it allows more than another. Those of replies, but formats, do not bind clients. */
+/** The rules that differ. A comparison cannot tell which of two allows more. Of replies, only formats bind clients. */
 const differencesOfRules = (
   before: SchemaShape,
   now: SchemaShape,

@@ -35,7 +35,7 @@ const LIMITS = [
   'minProperties',
   'maxProperties',
 ];
-/** What a shape tells otherwise, and what binds nobody. */
+/** The keywords that other members of a shape hold, and those that bind no value. */
 const TOLD = new Set([
   ...LIMITS,
   'properties',
