@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { documentOf, oldestVersion } from '../released.mjs';
+import { partsOf } from './parts.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** Whose SDKs are made, and where: the upgrade test has others. */
@@ -271,7 +272,7 @@ const operationsOf = ({ paths, components: { schemas } }) =>
 
 /**
  * Writes what the generators read to `build/sdk/`: `openapi.json` and `openapi-3.0.json`; `schemas.json` and
- * `schemas-3.0.json`, the same without operations and envelopes; and `operations.json`.
+ * `schemas-3.0.json`, the same without operations and envelopes; `operations.json`; and `parts.json`, which parts.mjs explains.
  */
 export const prepareDocuments = () => {
   mkdirSync(prepared, { recursive: true });
@@ -280,6 +281,9 @@ export const prepareDocuments = () => {
     const whole = prepare(document);
     write(name, whole);
     write(name.replace('openapi', 'schemas'), withoutOperations(whole));
-    if (name === 'openapi.json') write('operations.json', operationsOf(whole));
+    if (name === 'openapi.json') {
+      write('operations.json', operationsOf(whole));
+      write('parts.json', partsOf(document));
+    }
   }
 };

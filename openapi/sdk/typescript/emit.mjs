@@ -8,6 +8,7 @@ const read = (name) => JSON.parse(readFileSync(join(prepared, name), 'utf8'));
 
 const { schemas } = read('schemas.json').components;
 const operations = read('operations.json');
+const parts = read('parts.json');
 
 const nameOf = ({ $ref }) => $ref.split('/').pop();
 
@@ -202,8 +203,23 @@ ${operations.map(entryOf).join('\n')}
 } as const satisfies Record<string, Operation>;
 `;
 
+const recorded = `/** What an operation may send, and the places in its output whose members have names of the caller's own. */
+export interface Parts {
+  readonly sends: readonly string[];
+  readonly maps: readonly string[];
+}
+
+/** For what records a consumer contract, by the operations' ids. */
+export const parts: Record<string, Parts> = {
+${Object.entries(parts)
+  .map(([id, known]) => `  '${id}': ${JSON.stringify(known)},`)
+  .join('\n')}
+};
+`;
+
 const types = await Promise.all(Object.keys(schemas).map(typeOf));
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, 'types.ts'), types.join('\n'));
 writeFileSync(join(folder, 'operations.ts'), facts);
+writeFileSync(join(folder, 'parts.ts'), recorded);
 writeFileSync(join(folder, 'procedures.ts'), procedures);

@@ -13,6 +13,7 @@ import {
   NO_STREAM,
   TOO_LARGE,
   mediaTypeOf,
+  readEvent,
   readFailure,
   readOutput,
   readRateLimit,
@@ -49,6 +50,8 @@ export interface StreamOptions extends CallOptions {
 /** A stream that has begun. */
 export interface EventStream {
   readonly messages: MessageStream;
+  /** The event in a message; undefined if there is none. */
+  readonly read: (data: string) => object | undefined;
   /** What a message says that tells of a failure. */
   readonly failureIn: (message: Message) => { readonly error: GatewayError; readonly wait: number | null };
   /** The error of a message that can't be read. */
@@ -202,7 +205,7 @@ const openStream =
     const unreadable = (body: string): GatewayError =>
       new UnexpectedReplyError(call, { ...told, body }, ' with an event that is not readable');
     const first = await messages.begin();
-    if (first.event !== FAILURE) return repliedWith(call, told, { messages, failureIn, unreadable });
+    if (first.event !== FAILURE) return repliedWith(call, told, { messages, read: readEvent, failureIn, unreadable });
     return failureIn(first);
   };
 

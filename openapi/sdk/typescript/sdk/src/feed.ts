@@ -4,7 +4,6 @@ import type { Call, EventStream, Operation, StreamOptions } from './call.js';
 import { ApiError, ApiTimeoutError, GatewayError, UnexpectedReplyError } from './errors.js';
 import type { CallOptions } from './options.js';
 import { checkTimeout } from './settings.js';
-import { readEvent } from './wire/reply.js';
 import { waitAfter } from './wire/retry.js';
 import { NoMessageError } from './wire/stream.js';
 
@@ -89,7 +88,7 @@ async function* stepsOf<T>(
       messages.close();
       if (wait === null) throw error;
     } else if (message.event === '' || message.event === 'message') {
-      const value = readEvent(message.data);
+      const value = stream.read(message.data);
       if (!value) throw stream.unreadable(message.data);
       yield { value: value as T };
     }

@@ -1,3 +1,4 @@
+import { platform } from '#platform';
 import { createCall } from './call.js';
 import type { Call, Operation } from './call.js';
 import { operations } from './generated/operations.js';
@@ -38,7 +39,7 @@ export class ContentGateway extends Procedures {
   /** @throws TypeError if an option is wrong, or there is no base URL */
   constructor(options: GatewayOptions = {}) {
     const settings = settingsOf(options);
-    const call = createCall(settings);
+    const call = platform.recorded(createCall(settings));
     super(call);
     this.#call = call;
     this.#options = { ...options, baseUrl: settings.baseUrl, apiKey: settings.apiKey };

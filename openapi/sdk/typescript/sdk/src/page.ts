@@ -55,11 +55,11 @@ const replyWithPage = async <O extends ListOutput>(call: Call, request: Request)
   const reply = await call<O>(request.operation, request.input, request.options);
   const { nextCursor } = reply.data;
   const fetchNext = async (): Promise<GatewayReply<Page<O>>> => replyWithPage<O>(call, nextOf(request, nextCursor));
-  const page = Object.defineProperties(reply.data, {
+  Object.defineProperties(reply.data, {
     hasNextPage: { value: nextCursor !== null },
     nextPage: { value: () => gatewayPromise(fetchNext()) },
   });
-  return { ...reply, data: page as Page<O> };
+  return reply as GatewayReply<Page<O>>;
 };
 
 /** Fetches a page of a list. */

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Platform } from './platform.js';
 import { proxyFor } from './proxy.js';
 import type { Proxy } from './proxy.js';
+import { recorded } from './recorded.js';
 
 /** The calls' own timeout is the only one but that on connecting. */
 const LIMITS = { headersTimeout: 0, bodyTimeout: 0 };
@@ -69,4 +70,5 @@ export const platform: Platform = {
         dispatcher: dispatcherOfApp() ?? agentFor({ proxy, connectTimeoutMs, maxConnections }),
       });
   },
+  recorded,
 };

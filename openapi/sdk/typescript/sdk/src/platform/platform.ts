@@ -1,3 +1,4 @@
+import type { Call } from '../call.js';
 import type { FetchReply, FetchRequest } from '../options.js';
 
 /** Sends a request; where it can, with a limit in milliseconds on connecting. */
@@ -13,4 +14,6 @@ export interface Platform {
   readonly log?: (line: string) => void;
   /** What sends requests to a base URL, over so many connections at most, or any number. @throws TypeError if its proxy's address is wrong */
   readonly senderTo: (baseUrl: string, maxConnections: number | null) => Send;
+  /** Has calls recorded in a consumer contract, if the environment says so. */
+  readonly recorded: (call: Call) => Call;
 }

@@ -7,4 +7,5 @@ export const platform: Platform = {
   runtime: undefined,
   environment: (name) => process?.env?.[name],
   senderTo: () => (url, request) => fetch(url, request),
+  recorded: (call) => call,
 };

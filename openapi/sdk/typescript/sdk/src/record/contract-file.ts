@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CONTRACT_VERSION } from '../version.js';
+
+/** What calls of one test that send the same need. */
+export interface Need {
+  readonly operation: string;
+  readonly test?: string | undefined;
+  readonly sends: readonly string[];
+  readonly reads?: readonly string[];
+  readonly reasons: readonly string[];
+}
+
+/** A consumer contract, as its file has it. */
+interface ConsumerContract {
+  readonly consumer: string;
+  readonly contract: string;
+  readonly needs: readonly Need[];
+}
+
+/** Needs with the same are one. */
+export const keyOf = ({ test, operation, sends }: Pick<Need, 'test' | 'operation' | 'sends'>): string =>
+  JSON.stringify([test, operation, sends]);
+
+const parsed = (file: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+};
+
+/** The contract in a file; undefined if there is none. @throws Error if the file is another */
+export const readContract = (file: string): ConsumerContract | undefined => {
+  if (!existsSync(file)) return undefined;
+  const found = parsed(file) as ConsumerContract | undefined;
+  if (Array.isArray(found?.needs)) return found;
+  throw new Error(`{{environment}}_CONTRACT: ${file} is no consumer contract`);
+};
+
+/** The name in the nearest package.json. */
+const packageNameFrom = (folder: string): string | undefined => {
+  const { name } = (parsed(join(folder, 'package.json')) ?? {}) as { name?: string };
+  if (name) return name;
+  const above = dirname(folder);
+  return above === folder ? undefined : packageNameFrom(above);
+};
+
+/** A member says more than what holds it. */
+const withoutHolders = (pointers: readonly string[]): string[] =>
+  pointers.filter((pointer) => !pointers.some((other) => other.startsWith(`${pointer}/`)));
+
+const united = (...lists: (readonly string[])[]): string[] => [...new Set(lists.flat())].toSorted();
+
+const merged = (needs: readonly Need[]): Need[] => {
+  const byKey = new Map<string, Need>();
+  for (const need of needs) {
+    const { reads = [], reasons } = byKey.get(keyOf(need)) ?? { reasons: [] };
+    const { operation, test, sends } = need;
+    byKey.set(keyOf(need), {
+      operation,
+      ...(test !== undefined && { test }),
+      sends,
+      reads: withoutHolders(united(reads, need.reads ?? [])),
+      reasons: united(reasons, need.reasons),
+    });
+  }
+  return [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, need]) => need);
+};
+
+const WAIT_MS = 5;
+const MAX_WAITS = 1000;
+
+/** Does something while no other process does: test runners have several. */
+const alone = (file: string, act: () => void): void => {
+  const lock = `${file}.lock`;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waits = 0; ; waits += 1) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      // It is held for a moment: a process that was killed left it.
+      if (waits === MAX_WAITS) rmSync(lock, { recursive: true, force: true });
+      Atomics.wait(pause, 0, 0, WAIT_MS);
+    }
+  }
+  try {
+    act();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+};
+
+/** Adds needs to a file, which is made if it is not there. */
+export const addNeeds = (file: string, needs: readonly Need[]): void =>
+  alone(file, () => {
+    const earlier = readContract(file);
+    const contract: ConsumerContract = {
+      ...earlier,
+      consumer: process.env['{{environment}}_CONSUMER'] || (packageNameFrom(process.cwd()) ?? 'consumer'),
+      contract: CONTRACT_VERSION,
+      needs: merged([...(earlier?.needs ?? []), ...needs]),
+    };
+    writeFileSync(`${file}.new`, `${JSON.stringify(contract, null, 2)}\n`);
+    renameSync(`${file}.new`, file);
+  });
