@@ -10,7 +10,7 @@ export const build = process.env.SDK_BUILD || fileURLToPath(new URL('../../build
 
 /**
  * `pin` is the file that pins the generator's version, and where in it; `needs` are the commands that must be installed;
- * `extension` that of the sources; `variants` are the clients that the scripted exchanges are run with, beside the usual one.
+ * `extension` that of the sources; `variants` are the clients that the scripted exchanges are run with, beside the usual one; `records` says that it records consumer contracts.
  */
 const languages = [
   {
@@ -20,6 +20,7 @@ const languages = [
     needs: ['npm'],
     extension: '.ts',
     variants: [undefined],
+    records: true,
   },
   {
     name: 'python',

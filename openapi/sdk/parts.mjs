@@ -50,7 +50,8 @@ export const partsOf = ({ paths, components: { schemas } }) =>
       .map(({ post }) => {
         const { operationId, requestBody, responses, 'x-streaming': stream } = post;
         const reply = responses[200].content['application/json']?.schema;
-        const output = stream?.message ?? ['result', 'data'].reduce((found, name) => memberOf(schemas, found, name), reply);
+        const output =
+          stream?.message ?? ['result', 'data'].reduce((found, name) => memberOf(schemas, found, name), reply);
         const request = requestBody.content['application/json'].schema;
         return [
           operationId,

@@ -1,6 +1,6 @@
 // npm run test:sdk [-- <language>|trpc … --steps <step>,… --repeat <times>]: generates each SDK, packages it, installs the package in programs that are
 // compiled strictly, and runs with them one and the same scenario against a gateway, all scripted exchanges against the fault
-// server, all messages of webhooks, the feed of events, the quick start of its README as it is printed, and the code samples of the document. Then what is out in the world, old and new together: the
+// server, all messages of webhooks, the feed of events, the consumer contract that is recorded, the quick start of its README as it is printed, and the code samples of the document. Then what is out in the world, old and new together: the
 // scenario of the SDKs of each released document, and of today's, against the service of each release, and today's; likewise the clients of
 // tRPC. SDKs of a released document are held against the scripted exchanges and the quick start, too.
 import { spawn } from 'node:child_process';
@@ -18,6 +18,7 @@ import {
   versionOf,
 } from '../../../openapi/sdk/languages.mjs';
 import { BRAND, checkBrand } from './brand.mjs';
+import { checkContracts } from './contracts.mjs';
 import { checkDeprecations, plantDeprecations } from './deprecated.mjs';
 import { startFaultServer, startGateway } from './gateway.mjs';
 import { quickStartOf } from './quick-start.mjs';
@@ -144,6 +145,16 @@ const unwrapWebhooks = async (language) =>
 const followEvents = (language) =>
   withGateway(async (env) => compare(await run(programOf(language), ['follow'], { env }), FOLLOWED));
 
+/** Some record consumer contracts. */
+const recordContract = async (language) => {
+  if (!language.records) return;
+  await checkContracts(
+    (env) => run(programOf(language), ['contract'], { env }),
+    compare,
+    `${language.name}/contract.json`,
+  );
+};
+
 /** Follows the quick start in an empty folder. @throws Error if its last line isn't what it should be */
 const followQuickStart = async (language, env) => {
   const { commands, path, program } = quickStartOf(join(env.SDK_BUILD ?? build, language.name, 'README.md'));
@@ -254,6 +265,7 @@ const steps = {
   vectors: (language, runs) => playVectors(language, { runs }),
   webhooks: unwrapWebhooks,
   follow: followEvents,
+  contract: recordContract,
   'quick start': (language) => withGateway((env) => followQuickStart(language, env)),
   samples: runSamples,
   'released services': (language) => playOnServices(language, TODAY),

@@ -8,8 +8,11 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { operations } from '../../../contract/index.ts';
+import { partsOf } from '../../../openapi/sdk/parts.mjs';
 import { version } from '../../../src/base/version.ts';
 import { type ConsumerContract, parseConsumerContract } from '../../../contract/consumer-contract.ts';
+import { inputPartsOf } from '../../../src/consumers/use/parts.ts';
 import { startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { runCommand } from '../../harness/app/command.ts';
@@ -140,6 +143,14 @@ const need = (reads: string[] | undefined, more: object = {}) => ({
   ...more,
 });
 const contract = (consumer: string, ...needs: object[]) => ({ consumer, contract: version, needs });
+
+test('SDKs are told the parts of inputs that the service knows', () => {
+  const known = partsOf(JSON.parse(published));
+  const sends = operations.map(({ id, route }) => [id, inputPartsOf(route).names]);
+  expect(Object.fromEntries(Object.entries(known).map(([id, parts]) => [id, parts.sends]))).toEqual(
+    Object.fromEntries(sends),
+  );
+});
 
 describe('can-i-deploy', () => {
   const production = join(folder, 'production');
