@@ -3,6 +3,4 @@ export interface Parts {
   sends: string[];
   maps: string[];
 }
-
-/** Both for each operation of a document, by id. */
-export function partsOf(document: unknown): Record<string, Parts>;
+export declare const partsOf: (document: unknown) => Record<string, Parts>;
