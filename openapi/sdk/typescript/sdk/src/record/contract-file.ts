@@ -55,14 +55,16 @@ const united = (...lists: (readonly string[])[]): string[] => [...new Set(lists.
 const merged = (needs: readonly Need[]): Need[] => {
   const byKey = new Map<string, Need>();
   for (const need of needs) {
-    const { reads = [], reasons } = byKey.get(keyOf(need)) ?? { reasons: [] };
+    const earlier = byKey.get(keyOf(need));
     const { operation, test, sends } = need;
+    // Where none says what is read, any member may be.
+    const reads = [earlier?.reads, need.reads].filter((read) => read !== undefined);
     byKey.set(keyOf(need), {
       operation,
       ...(test !== undefined && { test }),
       sends,
-      reads: withoutHolders(united(reads, need.reads ?? [])),
-      reasons: united(reasons, need.reasons),
+      ...(reads.length > 0 && { reads: withoutHolders(united(...reads)) }),
+      reasons: united(earlier?.reasons ?? [], need.reasons),
     });
   }
   return [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, need]) => need);
@@ -82,7 +84,7 @@ const alone = (file: string, act: () => void): void => {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       // It is held for a moment: a process that was killed left it.
-      if (waits === MAX_WAITS) rmSync(lock, { recursive: true, force: true });
+      if (waits % MAX_WAITS === MAX_WAITS - 1) rmSync(lock, { recursive: true, force: true });
       Atomics.wait(pause, 0, 0, WAIT_MS);
     }
   }
