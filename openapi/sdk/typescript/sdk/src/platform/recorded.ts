@@ -2,10 +2,17 @@ import type { Call, EventStream, Operation, StreamOptions } from '../call.js';
 import type { WriteOptions } from '../options.js';
 import type { GatewayReply } from '../wire/reply.js';
 
+/** Where Vitest keeps its `expect`, also if tests import that. */
+const VITEST = Symbol.for('expect-global');
+
+interface Expect {
+  readonly getState?: () => { readonly currentTestName?: string };
+}
+
 /** The test that runs, by Jest's or Vitest's `expect`. */
 const currentTest = (): string | undefined => {
-  const { expect } = globalThis as { expect?: { getState?: () => { currentTestName?: string } } };
-  return expect?.getState?.().currentTestName;
+  const { expect, [VITEST]: vitest = expect } = globalThis as { expect?: Expect; [VITEST]?: Expect };
+  return vitest?.getState?.().currentTestName;
 };
 
 /** Has calls recorded in a consumer contract, if the environment names its file. What records is loaded with the first call. */
