@@ -27,13 +27,10 @@ const trapsFor = (pointers: ReadonlyMap<PropertyKey, string>, note: Watch['note'
       tell(name);
       return Reflect.has(target, name);
     },
+    // Listing members asks for each.
     getOwnPropertyDescriptor: (target, name) => {
       tell(name);
       return Reflect.getOwnPropertyDescriptor(target, name);
-    },
-    ownKeys: (target) => {
-      for (const pointer of pointers.values()) note(pointer);
-      return Reflect.ownKeys(target);
     },
   };
 };
