@@ -27,4 +27,5 @@ for (const [path, text] of await filledGuides()) writeFileSync(path, text);
 const replace = (path: string, place: RegExp, text: string): void =>
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(place, text));
 for (const [path, place] of VERSIONED) replace(path, place, version);
-for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/contracts.md']) replace(path, MAJOR_VERSION, version.split('.', 1).join());
+for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/contracts.md'])
+  replace(path, MAJOR_VERSION, version.split('.', 1).join());
