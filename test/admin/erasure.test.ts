@@ -183,7 +183,8 @@ const live = async (fan: TestUser) => {
   const { key } = await createKey(db, { userId: id, name: text('key'), scopes, expiresAt: null }, new Date(), by);
   const person: TestUser = { id, nickname: text('nickname'), key, keyId: '' };
   const send = async (operation: Parameters<TestApp['send']>[0], input: object, keyed = key) => {
-    const { status, body } = await app.send(operation, input, keyed, repeating(`${NEEDLE}-${randomUUID()}`));
+    const headers = { ...repeating(`${NEEDLE}-${randomUUID()}`), 'User-Agent': `${NEEDLE}/1.0` };
+    const { status, body } = await app.send(operation, input, keyed, headers);
     if (status !== 200) throw new Error(`${operation} answered ${status}: ${JSON.stringify(body)}`);
     return body.result.data.json as { id: string; items: { id: string }[] };
   };
