@@ -21,6 +21,16 @@ const addition = memoize((dialect: Dialect) =>
   ),
 );
 
+/** Which of some keys are there: they may have been deleted meanwhile, with their uses. */
+export const keysThere = async (tx: Transaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  const known = new Set<string>();
+  for (const part of partsOf(ids)) {
+    const found = await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } });
+    for (const { id } of found) known.add(id);
+  }
+  return known;
+};
+
 /** Stores counts by `<key id> <day> <operation>`. */
 export const storeCounts = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promise<void> => {
   // In the order of the primary key, so that transactions do not deadlock.
@@ -29,12 +39,7 @@ export const storeCounts = async (tx: Transaction, uses: ReadonlyMap<string, num
     const [keyId = '', day = '', operation = ''] = name.split(' ');
     return [keyId, day, operation, n] as const;
   });
-  // Keys may have been deleted meanwhile, with their counts.
-  const known = new Set<string>();
-  for (const part of partsOf([...new Set(rows.map(([keyId]) => keyId))])) {
-    const found = await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } });
-    for (const { id } of found) known.add(id);
-  }
+  const known = await keysThere(tx, [...new Set(rows.map(([keyId]) => keyId))]);
   await insertValues(
     tx,
     addition(tx.dialect),

@@ -1,12 +1,12 @@
 import { In, LessThan, MoreThan } from 'typeorm';
 import { type Operation, operations, pointerOf } from '../../../contract/index.ts';
-import { keysIn } from '../../auth/entity.ts';
 import { grouped } from '../../base/tally.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded, partsOf } from '../../db/sql/in-list.ts';
 import { insertMissing } from '../../db/sql/insert.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type ConsumerUseRow, consumerUsesIn, keyUsesIn } from '../entity.ts';
+import { keysThere } from './counts.ts';
 import { dayBefore, KEPT_DAYS } from './days.ts';
 
 /** Few enough that locks are short. */
@@ -24,11 +24,7 @@ export const anonymousConsumer = (client: string): string => `client ${client}`;
 const present = async (tx: Transaction, consumers: readonly string[]): Promise<ReadonlySet<string>> => {
   const found = new Set(consumers.filter((consumer) => !consumer.startsWith(KEY)));
   const ids = consumers.filter((consumer) => !found.has(consumer)).map((consumer) => consumer.slice(KEY.length));
-  for (const part of partsOf(ids)) {
-    for (const { id } of await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } })) {
-      found.add(keyConsumer(id));
-    }
-  }
+  for (const id of await keysThere(tx, ids)) found.add(keyConsumer(id));
   return found;
 };
 
