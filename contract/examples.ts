@@ -160,3 +160,26 @@ export const singlePage = <T>(item: T) => ({
   hasMore: false,
   nextCursor: null,
 });
+
+/** A key, which the demo database does not have: keys are made by their users. */
+export const exampleApiKey = {
+  id: '019a3c5e-b150-7e85-9f52-9d40ce61a205',
+  prefix: 'cgk_7Qm3xT9a',
+  name: 'demo',
+  scopes: ['content:write' as const, 'user:read' as const],
+  state: 'active' as const,
+  expiresAt: '2026-01-30T09:00:00.000Z',
+  revokedAt: null,
+  lastUsedAt: '2025-11-01T09:30:00.000Z',
+  createdAt: '2025-11-01T09:00:00.000Z',
+};
+
+/** A call that failed. */
+export const exampleFailedCall = {
+  requestId: '0f1c6bd2-4d3e-4c53-8a55-3f1a3f3c9f10',
+  operation: 'game.list',
+  at: published.createdAt,
+  status: 400,
+  reason: 'VALIDATION_FAILED',
+  issues: [{ path: '/limit', code: 'too_big' }],
+};

@@ -1,4 +1,5 @@
 import { initContract } from '@ts-rest/core';
+import { apiKey } from './api-key.ts';
 import { event } from './event.ts';
 import { game } from './game.ts';
 import { image } from './image.ts';
@@ -7,7 +8,7 @@ import { user } from './user.ts';
 import { webhook } from './webhook.ts';
 
 // Built before `c.router`: helpers called inside it lose `strictStatusCodes`.
-const routes = { game, image, user, event, webhook };
+const routes = { game, image, user, event, webhook, apiKey };
 
 /** The whole API. The server, the document, the SDKs and the contract tests are derived from it. */
 export const contract = initContract().router(routes, { strictStatusCodes: true });
@@ -20,6 +21,7 @@ export const streams: readonly Stream[] = operations.filter(isStream);
 /** The operations that answer once: procedures. */
 export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 
+export { KeyName, type KeyState } from './api-key.ts';
 export {
   type DeprecatedPart,
   type Deprecation,

@@ -47,6 +47,22 @@ export const MAX_DELIVERIES = 100;
 /** Hours for which the old secret of a webhook signs as well: a deployment is rolled out by then. */
 export const ROTATION_HOURS = 24;
 
+/** Keys per page: a screen or two of a list that is read by people. */
+export const MAX_KEY_PAGE = 100;
+/** Active keys beyond which a user makes none: each has rates of its own. One for each program of a site, twice while they are rotated. */
+export const MAX_KEYS = 100;
+/** Days for which a key works that its user makes: ten years are as good as ever. */
+export const MAX_KEY_DAYS = 3650;
+export const DEFAULT_KEY_DAYS = 90;
+/** Hours for which an old key works beside the one that takes its place, at most: a month, which the slowest deployment takes. */
+export const MAX_OVERLAP_HOURS = 720;
+/** Days for which the uses of keys are kept: a part that nobody used for a quarter can go. */
+export const MAX_USE_DAYS = 90;
+export const DEFAULT_USE_DAYS = 30;
+/** Failed calls that are kept of a key, and for how long: what a person looks for who was just refused. */
+export const MAX_FAILED_CALLS = 100;
+export const FAILED_CALL_HOURS = 24;
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 /**
@@ -128,6 +144,10 @@ export const lengths = {
   siteName: 32,
   /** Ours are shorter; there is room to put more into one. */
   cursor: 1000,
+  /** As `X-Request-Id` may be. */
+  requestId: 128,
+  /** The name of a program, and where it runs. */
+  keyName: 100,
   /** A few UUIDs; it is hashed, so that no more is stored of it. */
   idempotencyKey: 255,
   /** A search looks for each of its words: half a title is more than anyone types. */

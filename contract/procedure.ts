@@ -19,8 +19,12 @@ import {
 import { BATCH_BODY_LIMIT, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
-export const scopes = ['content:write', 'user:read', 'user:write', 'webhook:write'] as const;
+export const scopes = ['content:write', 'user:read', 'user:write', 'webhook:write', 'key:write'] as const;
 export type Scope = (typeof scopes)[number];
+
+export const Scope = z
+  .enum(scopes)
+  .meta({ id: 'Scope', description: 'A permission that an API key holds. No scope implies another.' });
 
 /** The permitted callers: all, or holders of a key with this scope. */
 export type Access = 'public' | Scope;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, Timestamp, wholeNumber } from './common.ts';
 import { exampleUser } from './examples.ts';
 import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
-import { noInput, procedure, router, scopes } from './procedure.ts';
+import { noInput, procedure, router, Scope, scopes } from './procedure.ts';
 import { form, label, line, prose, text } from './text.ts';
 
 /** zod ignores a member of this name, and its sender would believe that it was stored. */
@@ -61,10 +61,6 @@ const profileMembers = {
 };
 
 const UserProfile = z.object(profileMembers).meta({ id: 'UserProfile', description: 'The public profile of a user.' });
-
-const Scope = z
-  .enum(scopes)
-  .meta({ id: 'Scope', description: 'A permission that an API key holds. No scope implies another.' });
 
 const CurrentUser = z
   .object({

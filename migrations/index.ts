@@ -13,6 +13,7 @@ import { Webhooks1764600000012 } from './0012-webhooks.ts';
 import { Names1764700000013 } from './0013-names.ts';
 import { WebhookGenerations1764800000014 } from './0014-webhook-generations.ts';
 import { ConsumerUses1764900000015 } from './0015-consumer-uses.ts';
+import { FailedCalls1765000000016 } from './0016-failed-calls.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   Names1764700000013,
   WebhookGenerations1764800000014,
   ConsumerUses1764900000015,
+  FailedCalls1765000000016,
 ];

@@ -8,6 +8,7 @@ export const tagDescriptions: Record<keyof Contract, string> = {
   user: 'Read and search users, and change your own profile.',
   event: 'Follow the changes of games, image posts, users and tags.',
   webhook: 'Have changes sent to a URL of yours.',
+  apiKey: 'Manage your keys, see what they are used for, and why calls failed.',
 };
 
 /** The head of the document: what a caller must know of every operation, in Markdown. */

@@ -4,6 +4,7 @@ import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
 import { quotaOf } from '../auth/quotas.ts';
 import { sweepUses } from '../consumers/use/counts.ts';
+import { sweepFailedCalls } from '../consumers/use/failed-calls.ts';
 import { UseRecorder } from '../consumers/use/recorder.ts';
 import { sweepConsumerUses } from '../consumers/use/store.ts';
 import { KeyVerifier } from '../auth/verifier.ts';
@@ -119,6 +120,7 @@ export const openContext = async (
     toggles: new Toggles(db, writes, now),
     quotaOf: (caller) => limits && quotaOf(caller, now()),
   };
+  const uses = config.recordsUse ? new UseRecorder(db.background, log, now, maintenance) : undefined;
   const secrets = new WebhookSecrets(config);
   const sender = new WebhookSender(db, {
     log,
@@ -146,7 +148,7 @@ export const openContext = async (
     requests: new RecentRequests(config.slowRequestMs),
     auth: {
       keys: new KeyVerifier(db, log, now, maintenance),
-      uses: config.recordsUse ? new UseRecorder(db.background, log, now, maintenance) : undefined,
+      uses,
     },
     protection: { limits, maintenance, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
     routers: {
@@ -163,6 +165,7 @@ export const openContext = async (
       user: { db, now, profiles: profileReads(db), search, writes },
       event: { db, now, events, readShown: recordsOfEvents },
       webhook: { db, now, writes, policy: config.webhooks, secrets, onWork: sender.poke },
+      apiKey: { db, now, writes, uses },
     },
     observer,
     tails,
@@ -182,6 +185,7 @@ export const openContext = async (
           { name: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
           { name: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
           { name: 'uses of consumers', sweep: () => sweepConsumerUses(db.background, now()) },
+          { name: 'failed calls', sweep: () => sweepFailedCalls(db.background, now()) },
           { name: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,
@@ -230,7 +234,7 @@ export const metricSources = ({ db, auth, protection, routers, tails, lifecycle 
     game_views: routers.game.views.buffer,
     image_views: routers.image.views.buffer,
     key_last_uses: auth.keys.uses,
-    ...(auth.uses && { key_uses: auth.uses.counts, consumer_uses: auth.uses.parts }),
+    ...(auth.uses && { key_uses: auth.uses.counts, consumer_uses: auth.uses.parts, failed_calls: auth.uses.failures }),
   },
   tails,
   deliveries: lifecycle.sender.counts,

@@ -1,5 +1,5 @@
 import { IsNull, LessThan } from 'typeorm';
-import type { Scope } from '../../contract/index.ts';
+import type { KeyState, Scope } from '../../contract/index.ts';
 import { type Actor, record } from './audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -25,9 +25,16 @@ export interface KeyInfo {
   createdAt: Date;
 }
 
-const keyInfo = (key: ApiKeyRow): KeyInfo => {
+/** A stored key, as it may be shown. */
+export const keyInfo = (key: ApiKeyRow): KeyInfo => {
   const { keyHash: _, scopes, ...shown } = key;
   return { ...shown, scopes: scopes.split(',') as Scope[] };
+};
+
+/** Whether a key is accepted, and if not, why. One that is expired and revoked is revoked. */
+export const stateOf = ({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: Date): KeyState => {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
 };
 
 export interface NewKey {
@@ -39,7 +46,7 @@ export interface NewKey {
 }
 
 /** The part of a key that the audit log records. */
-const traceOf = ({ userId, name, scopes, expiresAt }: NewKey): object => ({ userId, name, scopes, expiresAt });
+export const traceOf = ({ userId, name, scopes, expiresAt }: NewKey): object => ({ userId, name, scopes, expiresAt });
 
 /** As `createKey`, within a transaction and for a user who exists. */
 export const insertKey = async (
@@ -89,36 +96,66 @@ export const listKeys = async (db: Database, userId?: string, unusedSince?: Date
   return rows.map(keyInfo);
 };
 
-/** The key with this id. @throws AppError KEY_UNKNOWN */
-const findKey = async (
+/** The key with this id, if there is one. */
+export const findKey = async (
   reader: Pick<Reader, 'manager'>,
   id: string,
   options: Dialect['lockingRows'] = {},
-): Promise<KeyInfo> => {
+): Promise<KeyInfo | undefined> => {
   const row = isId(id) ? await keysIn(reader).findOne({ where: { id }, ...options }) : null;
-  if (!row) throw new AppError('KEY_UNKNOWN');
-  return keyInfo(row);
+  return row ? keyInfo(row) : undefined;
+};
+
+const asserted = (key: KeyInfo | undefined): KeyInfo => {
+  if (!key) throw new AppError('KEY_UNKNOWN');
+  return key;
 };
 
 /** The key with this id. @throws AppError KEY_UNKNOWN */
-export const readKey = (db: Database, id: string): Promise<KeyInfo> => findKey(db, id);
+export const readKey = async (db: Database, id: string): Promise<KeyInfo> => asserted(await findKey(db, id));
 
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
-const lockKey = (tx: Transaction, id: string): Promise<KeyInfo> => findKey(tx, id, tx.dialect.lockingRows);
+const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> =>
+  asserted(await findKey(tx, id, tx.dialect.lockingRows));
+
+/** Ends a key at once, within a transaction that has locked it. Revoking it again changes nothing. */
+export const endKey = async (tx: Transaction, key: KeyInfo, now: Date, by?: Actor): Promise<void> => {
+  if (key.revokedAt !== null) return;
+  await keysIn(tx).update({ id: key.id }, { revokedAt: now });
+  await record(tx, by, {
+    action: 'keys revoke',
+    subject: `key ${key.id}`,
+    before: { ...traceOf(key), revokedAt: null },
+    after: { revokedAt: now },
+  });
+};
 
 /** Ends a key at once. Revoking it again changes nothing. @throws AppError KEY_UNKNOWN */
 export const revokeKey = (db: Database, id: string, now: Date, by?: Actor): Promise<void> =>
-  db.transaction(async (tx) => {
-    const key = await lockKey(tx, id);
-    if (key.revokedAt !== null) return;
-    await keysIn(tx).update({ id }, { revokedAt: now });
-    await record(tx, by, {
-      action: 'keys revoke',
-      subject: `key ${id}`,
-      before: { ...traceOf(key), revokedAt: null },
-      after: { revokedAt: now },
-    });
+  db.transaction(async (tx) => endKey(tx, await lockKey(tx, id), now, by));
+
+/** As `rotateKey`, within a transaction that has locked the key, which is active. */
+export const replaceKey = async (
+  tx: Transaction,
+  old: KeyInfo,
+  overlapMs: number,
+  now: Date,
+  by?: Actor,
+): Promise<{ id: string; key: string }> => {
+  const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
+  const end = now.getTime() + overlapMs;
+  const expiresAt = new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
+  await keysIn(tx).update({ id: old.id }, { expiresAt });
+  const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
+  const made = await insertKey(tx, wanted, now);
+  await record(tx, by, {
+    action: 'keys rotate',
+    subject: `key ${old.id}`,
+    before: traceOf(old),
+    after: { expiresAt, replacedBy: { id: made.id, ...traceOf(wanted) } },
   });
+  return made;
+};
 
 /**
  * Issues a key with the owner, name, scopes and lifetime of another one, which works on for `overlapMs`.
@@ -134,20 +171,8 @@ export const rotateKey = (
   db.transaction(async (tx) => {
     const old = await lockKey(tx, id);
     if (old.revokedAt !== null) throw new AppError('KEY_REVOKED');
-    if (old.expiresAt !== null && old.expiresAt <= now) throw new AppError('KEY_EXPIRED');
-    const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
-    const end = now.getTime() + overlapMs;
-    const expiresAt = new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
-    await keysIn(tx).update({ id }, { expiresAt });
-    const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
-    const made = await insertKey(tx, wanted, now);
-    await record(tx, by, {
-      action: 'keys rotate',
-      subject: `key ${id}`,
-      before: traceOf(old),
-      after: { expiresAt, replacedBy: { id: made.id, ...traceOf(wanted) } },
-    });
-    return made;
+    if (stateOf(old, now) === 'expired') throw new AppError('KEY_EXPIRED');
+    return replaceKey(tx, old, overlapMs, now, by);
   });
 
 /**

@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import type { Contract, OutputOf } from '../../contract/index.ts';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
@@ -54,5 +55,32 @@ export const consumerUseEntity = (engine: Engine): EntitySchema<ConsumerUseRow> 
       parts: { ...longText, transformer: jsonTransformer },
     },
     indices: [{ name: 'consumer_uses_day', columns: ['day'] }],
+  });
+};
+
+/** A call that failed: neither its body nor values of it. */
+export type FailedCall = OutputOf<Contract['apiKey']['calls']>['items'][number];
+
+/** The last failed calls with a key. */
+interface FailedCallsRow {
+  keyId: string;
+  /** When one last failed. */
+  updatedAt: Date;
+  calls: readonly FailedCall[];
+}
+
+export const failedCallsIn = repositoryOf<FailedCallsRow>('FailedCalls');
+
+export const failedCallsEntity = (engine: Engine): EntitySchema<FailedCallsRow> => {
+  const { id, time, longText } = columnTypes(engine);
+  return new EntitySchema<FailedCallsRow>({
+    name: 'FailedCalls',
+    tableName: 'failed_calls',
+    columns: {
+      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
+      updatedAt: { ...time, name: 'updated_at' },
+      calls: { ...longText, transformer: jsonTransformer },
+    },
+    indices: [{ name: 'failed_calls_updated', columns: ['updatedAt'] }],
   });
 };

@@ -10,7 +10,8 @@ import {
 import type { UseRecorder } from '../consumers/use/recorder.ts';
 import type { Caller, KeyVerifier } from '../auth/verifier.ts';
 import type { Deadline } from '../base/deadline.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, CallerLeft } from '../base/errors.ts';
+import { toAppError } from '../http/message/failures.ts';
 import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../auth/idempotency/call.ts';
 import { callerOf } from '../limits/caller.ts';
 import type { LimitedWork } from '../limits/overload/concurrency-limiter.ts';
@@ -123,6 +124,7 @@ export class RpcPipeline {
       authorization === undefined
         ? undefined
         : await deadline.race(identify(this.#keys, authorization, this.#limiter?.keyLookUp(address, onRateLimit)));
+    context.caller = caller;
     onAuthenticated(caller);
     return caller;
   }
@@ -164,6 +166,11 @@ export class RpcPipeline {
       operation,
       parts.filter((part) => hasPart(input, part)).map(({ deprecation }) => deprecation),
     );
+  }
+
+  /** Keeps the failure of a call of an operation for the holder of the key, unless nobody waits for its answer. */
+  noteFailure({ id }: Pick<ProcedureMetadata, 'id'>, { caller, requestId }: RequestContext, error: unknown): void {
+    if (caller && !(error instanceof CallerLeft)) this.#uses?.fail(caller.key.id, id, requestId, toAppError(error));
   }
 
   /** Charges one read for what a transport does besides calls of procedures. @throws AppError RATE_LIMITED */

@@ -1,6 +1,7 @@
 import { type Contract, type Procedure as ContractProcedure, procedures } from '../../contract/index.ts';
 import { AppError } from '../base/errors.ts';
 import { invalidInput, unusableId } from '../base/suggestions/input.ts';
+import { apiKeyHandlers } from '../consumers/handlers.ts';
 import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
@@ -18,6 +19,7 @@ export interface Routers {
   user: Parameters<typeof userHandlers>[0];
   event: Parameters<typeof eventHandlers>[0];
   webhook: Parameters<typeof webhookHandlers>[0];
+  apiKey: Parameters<typeof apiKeyHandlers>[0];
 }
 
 /** A procedure as it is served. */
@@ -36,6 +38,7 @@ export const servedProcedures = (c: Routers): Procedures => {
     user: userHandlers(c.user),
     event: eventHandlers(c.event),
     webhook: webhookHandlers(c.webhook),
+    apiKey: apiKeyHandlers(c.apiKey),
   };
   return new Map(
     procedures.map((procedure) => {

@@ -26,10 +26,14 @@ export class CostMeter implements Meter {
 
 /** A request before its body is read, by whichever transport. All its calls share it. */
 export interface RequestContext {
+  /** The reply header `X-Request-Id`. */
+  requestId: string;
   authorization: string | undefined;
   /** Names a place in the request that holds a key and is not read; asked for only when a credential is missing. */
   keyElsewhere?: () => string | undefined;
   idempotencyKey: string | undefined;
+  /** The caller, once they are authenticated. */
+  caller?: Caller | undefined;
   /** Names the client. */
   userAgent: string | undefined;
   /** The caller's address, as far as trusted proxies tell. */
@@ -93,6 +97,7 @@ export const requestContextOf = (
   const { authorization, 'idempotency-key': idempotencyKey, 'user-agent': userAgent } = request.headers;
   const meter = new CostMeter();
   return {
+    requestId: response.locals.requestId,
     authorization,
     keyElsewhere: () => keyElsewhere(request.headers, request.query),
     // A second one would have been refused.

@@ -4,13 +4,18 @@ import { type AnyRoute, holdsKey } from '../../../contract/index.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
+import type { AppError } from '../../base/errors.ts';
+import type { FailedCall } from '../entity.ts';
 import { storeCounts } from './counts.ts';
 import { Today } from './days.ts';
+import { addFailedCalls, failedCallOf, lastOf } from './failed-calls.ts';
 import { type InputParts, inputPartsOf, markParts } from './parts.ts';
 import { addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
 
 /** A crash loses the uses of this period. A longer one makes fewer writes. */
 const DELAY_MS = 10_000;
+/** Failures are looked for at once; by then, every instance has stored its own. */
+const FAILURES_DELAY_MS = 2000;
 /** The consumers whose day is remembered. The uses of others are written again, which changes nothing. */
 const REMEMBERED = 10_000;
 /** The clients of a key on a day, and the anonymous clients on a day, that are told apart. */
@@ -61,19 +66,24 @@ export interface Consumer {
 
 /**
  * Records who uses what, never a value that is not a word of the contract. Calls by key, operation and day are counted in memory
- * and stored together. The parts that a consumer uses of an operation are stored when they are first used on a day.
+ * and stored together. The parts that a consumer uses of an operation are stored when they are first used on a day. Of each key it
+ * keeps the last calls that failed.
  */
 export class UseRecorder {
+  readonly #now: () => Date;
   readonly #today: Today;
   /** Counts that are not stored yet. */
   readonly counts: WriteBuffer<number>;
   /** Parts that are not stored yet. */
   readonly parts: WriteBuffer<readonly string[]>;
+  /** Failed calls by key that are not stored yet. */
+  readonly failures: WriteBuffer<readonly FailedCall[]>;
   readonly #inputs = new Map<string, InputParts>();
   readonly #days = new LRUCache<string, ConsumerDay>({ max: REMEMBERED });
   #anonymous = { day: '', clients: new Set<string>() };
 
   constructor(db: WorkloadPool, log: Logger, now: () => Date, pause?: WritePause) {
+    this.#now = now;
     this.#today = new Today(now);
     this.counts = new WriteBuffer<number>({
       delayMs: DELAY_MS,
@@ -93,6 +103,13 @@ export class UseRecorder {
         }).toSorted((a, b) => (a.consumer + a.day + a.operation < b.consumer + b.day + b.operation ? -1 : 1));
         return db.transaction((tx) => addParts(tx, rows), deadline, { isIdempotent: true });
       },
+      log,
+      pause,
+    });
+    this.failures = new WriteBuffer<readonly FailedCall[]>({
+      delayMs: FAILURES_DELAY_MS,
+      merge: (earlier, later) => lastOf([...earlier, ...later]),
+      write: (calls, deadline) => db.transaction((tx) => addFailedCalls(tx, calls, now()), deadline),
       log,
       pause,
     });
@@ -124,14 +141,19 @@ export class UseRecorder {
     this.parts.add(nameOf({ consumer, day, operation: id }), parts);
   }
 
+  /** Keeps a call with a key that failed. */
+  fail(keyId: string, operation: string, requestId: string, error: AppError): void {
+    this.failures.add(keyId, [failedCallOf(operation, requestId, error, this.#now())]);
+  }
+
   /** Stores what is not stored yet. */
   async flush(): Promise<void> {
-    await Promise.all([this.counts.flush(), this.parts.flush()]);
+    await Promise.all([this.counts.flush(), this.parts.flush(), this.failures.flush()]);
   }
 
   /** Stores what is not stored yet, as far as the deadline allows. */
   async close(deadline: Deadline): Promise<void> {
-    await Promise.all([this.counts.close(deadline), this.parts.close(deadline)]);
+    await Promise.all([this.counts.close(deadline), this.parts.close(deadline), this.failures.close(deadline)]);
   }
 
   #dayOf(consumer: string, day: string): ConsumerDay {

@@ -5,7 +5,7 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded, partsOf } from '../../db/sql/in-list.ts';
 import { insertMissing } from '../../db/sql/insert.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { type ConsumerUseRow, consumerUsesIn, keyUsesIn } from '../entity.ts';
+import { type ConsumerUseRow, consumerUsesIn, failedCallsIn, keyUsesIn } from '../entity.ts';
 import { keysThere } from './counts.ts';
 import { dayBefore, KEPT_DAYS } from './days.ts';
 
@@ -60,6 +60,7 @@ export const addParts = async (tx: Transaction, uses: readonly ConsumerUseRow[])
 export const deleteUsesOf = async (tx: Transaction, keyIds: readonly string[]): Promise<void> => {
   await keyUsesIn(tx).delete({ keyId: In(keyIds) });
   await consumerUsesIn(tx).delete({ consumer: In(keyIds.map(keyConsumer)) });
+  await failedCallsIn(tx).delete({ keyId: In(keyIds) });
 };
 
 /** A part of an operation, and the last day on which it was used. */

@@ -83,7 +83,6 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     authenticate: () => Promise.resolve(caller),
     beginCall: () => ({
       context: requestContext,
-      requestId: locals.requestId,
       traceId: locals.traceId,
       onFailure: (reason) => {
         locals.reason = reason;

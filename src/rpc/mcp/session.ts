@@ -4,8 +4,6 @@ import type { Caller } from '../../auth/verifier.ts';
 /** The context of one tool call. */
 export interface ToolCallContext {
   context: RequestContext;
-  /** The request id in failures and in the log. */
-  requestId: string;
   /** The trace that it belongs to, where that is known. */
   traceId?: string | undefined;
   /** Called with the reason of a failure. The answer waits for the promise. */

@@ -58,7 +58,6 @@ class LocalSession implements McpSession {
     const end = this.#begin();
     return {
       context,
-      requestId: randomUUID(),
       onFailure: () => undefined,
       end: () => {
         signal.removeEventListener('abort', leave);
@@ -97,6 +96,7 @@ class LocalSession implements McpSession {
   #newContext(): RequestContext {
     const meter = new CostMeter();
     return {
+      requestId: randomUUID(),
       authorization: this.#authorization,
       idempotencyKey: undefined,
       userAgent: undefined,

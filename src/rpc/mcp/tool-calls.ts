@@ -81,8 +81,8 @@ export class ToolCalls {
       return answer.result;
     } catch (error) {
       observation.failed(toAppError(error));
-      const { requestId, traceId } = toolCall;
-      const place = { procedure: call.procedure.id, requestId, traceId };
+      const { context, traceId } = toolCall;
+      const place = { procedure: call.procedure.id, requestId: context.requestId, traceId };
       const { body } = failureOf(error, place, this.#failureContext);
       await toolCall.onFailure(body.error.json.data.reason);
       return { content: [textOf(failureInTerms(body))], isError: true };
@@ -105,15 +105,22 @@ export class ToolCalls {
         toolCall.context.onReplay();
       },
     };
-    const authorized = await this.#calls.authorize(procedure, context);
-    assertFlat(input);
-    const payload = sentOf(input);
-    const bytes = Buffer.byteLength(payload.text);
-    if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
-    this.#calls.chargeBody(context, bytes);
-    observation.sent(bytes);
-    const answer = await this.#calls.invoke(authorized, payload);
-    assertReadable(procedure, answer.length);
+    const call = async (): Promise<Buffer> => {
+      const authorized = await this.#calls.authorize(procedure, context);
+      assertFlat(input);
+      const payload = sentOf(input);
+      const bytes = Buffer.byteLength(payload.text);
+      if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
+      this.#calls.chargeBody(context, bytes);
+      observation.sent(bytes);
+      const made = await this.#calls.invoke(authorized, payload);
+      assertReadable(procedure, made.length);
+      return made;
+    };
+    const answer = await call().catch((error: unknown) => {
+      this.#calls.noteFailure(procedure, context, error);
+      throw error;
+    });
     const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
     const engagement = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
     return { result: { ...resultOf(result.data.json), ...engagement }, bytes: answer.length };

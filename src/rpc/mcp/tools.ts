@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Procedure, procedures, type Scope } from '../../../contract/index.ts';
+import { type Access, type Procedure, procedures, type Scope } from '../../../contract/index.ts';
 import { inputSchemaOf, outputSchemaOf, type ToolSchema } from './schema.ts';
 
 /** Hints on a tool for clients: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
@@ -32,8 +32,9 @@ const annotationsOf = ({ effect, name }: Procedure): Annotations => {
   return { openWorldHint: false };
 };
 
-/** Procedures that are no tools: secrets, which replies about webhooks hold, are not for models. */
-const isTool = ({ access }: Pick<Procedure, 'access'>): boolean => access !== 'webhook:write';
+/** Procedures that are no tools: secrets, which replies about webhooks and keys hold, are not for models, nor is what keys may do. */
+const SECRET: readonly Access[] = ['webhook:write', 'key:write'];
+const isTool = ({ access }: Pick<Procedure, 'access'>): boolean => !SECRET.includes(access);
 const callable = procedures.filter(isTool);
 
 const inputOf = ({ route }: Procedure): z.ZodType => (route.body as z.ZodObject<{ json: z.ZodType }>).shape.json;

@@ -11,7 +11,7 @@ import type { Procedure } from '../procedures.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { queryText, sendToGet } from './get.ts';
-import { requestContextOf } from '../request-context.ts';
+import { type RequestContext, requestContextOf } from '../request-context.ts';
 import { errorDocs, toAppError } from '../../http/message/failures.ts';
 import { assertJson, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { sendJson } from '../../http/message/reply.ts';
@@ -82,13 +82,14 @@ export const trpcTransport = (
   /** The answer to a call of the procedure with this id, by the steps of a call in their order. */
   const answerTo = async (id: string, request: Request, response: Response): Promise<Buffer> => {
     const observation = calls.observe(id);
+    let context: RequestContext | undefined;
     const steps = async (): Promise<Buffer> => {
       const procedure = calls.find(id);
       response.locals.procedure = id;
       assertMethodOf(request, response, procedure);
       if (request.method === 'POST') assertJson(request, response);
       else assertNoContent(request, response);
-      const context = requestContextOf(request, response, config);
+      context = requestContextOf(request, response, config);
       const authorized = await calls.authorize(procedure, context);
       const text = await readText(authorized, request);
       observation.sent(Buffer.byteLength(text));
@@ -101,6 +102,7 @@ export const trpcTransport = (
       return answer;
     } catch (error) {
       observation.failed(toAppError(error));
+      if (context) calls.noteFailure({ id }, context, error);
       throw error;
     }
   };

@@ -161,6 +161,7 @@ export const answerBatch =
         return { ...(await observation.within(() => admit(id))), observation };
       } catch (error) {
         observation.failed(toAppError(error));
+        calls.noteFailure({ id }, context, error);
         return failed(id, error);
       }
     };
@@ -175,7 +176,10 @@ export const answerBatch =
     };
     const read = (): Promise<Record<string, unknown>> =>
       readInputs(bodies, request, limit, bill).catch((error: unknown) => {
-        for (const { observation } of callable) observation.failed(toAppError(error));
+        for (const { observation, procedure } of callable) {
+          observation.failed(toAppError(error));
+          calls.noteFailure(procedure, context, error);
+        }
         throw error;
       });
     const inputs = callable.length > 0 ? await read() : {};
@@ -192,6 +196,7 @@ export const answerBatch =
       } catch (error) {
         const { id } = procedure;
         observation.failed(toAppError(error));
+        calls.noteFailure(procedure, context, error);
         const reply = failed(id, error);
         const isListed = toAppError(error).details.issues !== undefined;
         const unlisted = new AppError('VALIDATION_FAILED', { hint: UNLISTED });

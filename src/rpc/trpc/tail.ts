@@ -201,11 +201,13 @@ export const tailTransport = (
     return postedInput(text, note);
   };
 
-  const begin = async (request: Request, response: Response, stream: Stream): Promise<void> => {
-    assertMethod(request, response, ['GET', 'POST']);
-    if (request.method === 'GET') assertNoContent(request, response);
-    else assertJson(request, response);
-    const context = requestContextOf(request, response, config);
+  /** Opens the tail of a request whose body is still to be read. */
+  const follow = async (
+    request: Request,
+    response: Response,
+    stream: Stream,
+    context: RequestContext,
+  ): Promise<void> => {
     calls.tellDeprecation(operation, context);
     const caller = await calls.authenticate(context);
     await calls.charge(caller, context);
@@ -242,6 +244,19 @@ export const tailTransport = (
     if (response.destroyed) over();
     else response.once('close', over);
     stream.begin();
+  };
+
+  const begin = async (request: Request, response: Response, stream: Stream): Promise<void> => {
+    assertMethod(request, response, ['GET', 'POST']);
+    if (request.method === 'GET') assertNoContent(request, response);
+    else assertJson(request, response);
+    const context = requestContextOf(request, response, config);
+    try {
+      await follow(request, response, stream, context);
+    } catch (error) {
+      calls.noteFailure(operation, context, error);
+      throw error;
+    }
   };
 
   /** Sends a failure as a message. tRPC's clients throw it, and connect again where it passes. */

@@ -9,6 +9,7 @@ import type { Operation } from './contract/operation.ts';
 import type { ClientDocument } from './document/client-document.ts';
 import type { SeededRandom } from './seed.ts';
 import type { WebhookReceiver } from './receiver.ts';
+import { OwnKeys } from './keys.ts';
 import { OwnWebhooks } from './webhooks.ts';
 
 /** A reply that is as the contract says, and the output in it. */
@@ -76,6 +77,8 @@ export class VerifySession {
   #isOccupied = false;
   /** The webhooks that the run makes. */
   readonly webhooks = new OwnWebhooks(this);
+  /** The keys that the run makes. */
+  readonly keys = new OwnKeys(this);
   readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
   constructor(parts: SessionParts) {
@@ -293,7 +296,8 @@ export class VerifySession {
 
   /** The id of a thing that nothing else in the run uses, for an operation that takes one. @throws Skip */
   async ownId(operation: Operation, title?: string): Promise<string> {
-    if (this.webhooks.has(operation)) return this.webhooks.idFor(operation);
+    const own = this.#ownOf(operation);
+    if (own) return own.idFor(operation);
     return (await this.publish(operation, title === undefined ? {} : { title })).id;
   }
 
@@ -331,9 +335,15 @@ export class VerifySession {
     return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as RecordSummary] : [])];
   }
 
-  /** The id of a record, of a user or of a webhook, as its absence is called. @throws Skip */
+  /** Those that the run makes of what an operation takes the id of, if they are no records. */
+  #ownOf(operation: Operation): OwnWebhooks | OwnKeys | undefined {
+    return [this.webhooks, this.keys].find((own) => own.has(operation));
+  }
+
+  /** The id of a record, of a user, of a webhook or of a key, as its absence is called. @throws Skip */
   async #idOf(operation: Operation, notFound: Reason): Promise<string> {
-    if (this.webhooks.has(operation)) return this.webhooks.idFor(operation);
+    const own = this.#ownOf(operation);
+    if (own) return own.idFor(operation);
     const listed = this.lists;
     const owner = this.operations.find(({ reasons }) => reasons.includes(notFound));
     const list = listed.find(({ router }) => router === owner?.router);

@@ -132,6 +132,7 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
   const outcome = await outcomeOf(check, session);
   const ms = performance.now() - started;
   await session.webhooks.tidy();
+  await session.keys.tidy();
   return { subject, name, ...outcome, ms };
 };
 

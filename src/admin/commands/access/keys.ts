@@ -1,8 +1,7 @@
 import { Argument, Command, Option } from 'commander';
-import { line } from '../../../../contract/text.ts';
-import { type Scope, scopes } from '../../../../contract/index.ts';
+import { KeyName, type Scope, scopes } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
+import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey, stateOf } from '../../../auth/service.ts';
 import { readUses } from '../../../consumers/use/counts.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { idOfUser } from '../../../user/service.ts';
@@ -22,7 +21,6 @@ import { refuseKey, useCommand } from './keys-use.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
-const KeyName = line(1, 100);
 
 const keyIdArgument = (): Argument => new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
 
@@ -79,11 +77,6 @@ const create = (): Command =>
         note(`Key ${id} expires ${expires(now)?.toISOString() ?? 'never'}. It is shown only this once.`);
       }),
     );
-
-const stateOf = ({ revokedAt, expiresAt }: KeyInfo, now: Date): 'active' | 'expired' | 'revoked' => {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
-};
 
 const orNever = (time: Date | null): string => time?.toISOString() ?? 'never';
 

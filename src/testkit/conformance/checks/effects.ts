@@ -4,6 +4,7 @@ import type { Operation } from '../contract/operation.ts';
 import { demand, OUTPUT } from '../findings/expect.ts';
 import { differences, Skip } from '../findings/finding.ts';
 import { TAG, type VerifySession } from '../session.ts';
+import { callsEffects, createKeyEffects, renameEffects, revokeEffects, rotateEffects } from './write/keys.ts';
 import { eventEffects } from './read/events.ts';
 import { relatedEffects, typeStatsEffects } from './read/games.ts';
 import { listEffects } from './read/lists.ts';
@@ -56,6 +57,12 @@ const effects: Readonly<Record<string, (operation: Operation, session: VerifySes
   'webhook.deliveries': webhook.deliveriesEffects,
   'webhook.redeliver': webhook.redeliverEffects,
   'webhook.delete': webhook.deleteEffects,
+  'apiKey.list': () => ({}),
+  'apiKey.calls': callsEffects,
+  'apiKey.create': createKeyEffects,
+  'apiKey.rename': renameEffects,
+  'apiKey.rotate': rotateEffects,
+  'apiKey.revoke': revokeEffects,
 };
 
 /** Checks of what an operation does, beyond the shape of what it answers. */

@@ -28,6 +28,8 @@ export const unprovoked = {
   REQUEST_TIMEOUT: 'may be answered by a proxy in front',
   ANSWER_TOO_LARGE: 'needs many megabytes of records',
   WEBHOOK_LIMIT: 'needs as many webhooks as a user may have',
+  API_KEY_LIMIT: 'needs as many keys as a user may make',
+  API_KEY_WIDER: 'needs a key that lacks a scope',
   IDEMPOTENCY_GONE: 'needs a record that was removed',
   EVENTS_GONE: 'needs a cursor older than the events that are kept',
   EVENTS_OFF: 'depends on the settings of the deployment',
@@ -197,6 +199,9 @@ const attempts = {
       name: 'refuses a webhook that is paused',
       request: async () => ({ body: bodyOf({ id: await webhooks.paused() }) }),
     },
+  ],
+  API_KEY_ENDED: (_, { keys }) => [
+    { name: 'refuses a key that is revoked', request: async () => ({ body: bodyOf({ id: await keys.ended() }) }) },
   ],
 } satisfies Partial<Record<Reason, Attempts>>;
 

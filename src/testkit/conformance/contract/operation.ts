@@ -37,6 +37,9 @@ export interface Operation extends Omit<Procedure, 'route'> {
   needs: readonly Scope[];
 }
 
+/** The scopes that an input gives to a key: no key gives out one that it lacks. */
+const givenBy = ({ scopes = [] }: Operation['example']['input']): readonly Scope[] => scopes as Scope[];
+
 /** An operation with what is needed to try it. */
 export const operationOf = (operation: ContractOperation): Operation => {
   const { access, reasons, route, ...metadata } = operation;
@@ -56,6 +59,6 @@ export const operationOf = (operation: ContractOperation): Operation => {
     example,
     idMember: Object.keys(example.input).find((member) => member === 'id' || member.endsWith('Id')),
     notFound: reasons.find((reason) => reason.endsWith('_NOT_FOUND')),
-    needs: access === 'public' ? [] : [access],
+    needs: access === 'public' ? [] : [access, ...givenBy(example.input)],
   };
 };

@@ -1,0 +1,91 @@
+import { In, LessThan } from 'typeorm';
+import { errorOf, excerpt, FAILED_CALL_HOURS, MAX_FAILED_CALLS } from '../../../contract/index.ts';
+import type { AppError } from '../../base/errors.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import { padded } from '../../db/sql/in-list.ts';
+import { insertMissing } from '../../db/sql/insert.ts';
+import { storedIdToBytes, timeToDb } from '../../db/values.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { type FailedCall, failedCallsIn } from '../entity.ts';
+import { keysThere } from './counts.ts';
+
+const HOUR_MS = 3_600_000;
+/** The faults of a call that are kept. Names of unknown members are the caller's own, so they are cut off. */
+const MAX_FAULTS = 5;
+const MAX_PATH = 100;
+/** Few enough that locks are short. */
+const SWEPT_AT_ONCE = 256;
+
+/** A failure as it is kept. */
+export const failedCallOf = (
+  operation: string,
+  requestId: string,
+  { reason, details }: AppError,
+  at: Date,
+): FailedCall => ({
+  requestId,
+  operation,
+  at: at.toISOString(),
+  status: errorOf(reason).status,
+  reason,
+  issues: (details.issues ?? [])
+    .slice(0, MAX_FAULTS)
+    .map(({ path, code }) => ({ path: excerpt(path, MAX_PATH), code })),
+});
+
+/** The last of some calls, in the order of their times. */
+export const lastOf = (calls: readonly FailedCall[]): readonly FailedCall[] =>
+  calls.length <= MAX_FAILED_CALLS ? calls : calls.toSorted((a, b) => (a.at < b.at ? -1 : 1)).slice(-MAX_FAILED_CALLS);
+
+/** Adds calls to what is stored of their keys. Keys that were deleted meanwhile get none. */
+export const addFailedCalls = async (
+  tx: Transaction,
+  calls: ReadonlyMap<string, readonly FailedCall[]>,
+  now: Date,
+): Promise<void> => {
+  // In the order of the primary key, so that transactions do not deadlock.
+  const known = await keysThere(tx, [...calls.keys()]);
+  const ids = [...known].toSorted();
+  if (ids.length === 0) return;
+  // A row that is there is locked before it is read: two instances may add to it at once.
+  await insertMissing(
+    tx,
+    'failed_calls',
+    ['key_id', 'updated_at', 'calls'],
+    ids.map((id) => [storedIdToBytes(id), timeToDb(now), '[]']),
+  );
+  const rows = await failedCallsIn(tx).find({ where: { keyId: In(padded(ids)) }, ...tx.dialect.lockingRows });
+  for (const { keyId, calls: stored } of rows) {
+    await failedCallsIn(tx).update(
+      { keyId },
+      { calls: lastOf([...stored, ...(calls.get(keyId) ?? [])]), updatedAt: now },
+    );
+  }
+};
+
+const endOf = (now: Date): Date => new Date(now.getTime() - FAILED_CALL_HOURS * HOUR_MS);
+
+/** The last failed calls with a key, the latest first. */
+export const readFailedCalls = async (
+  reader: Pick<Reader, 'manager'>,
+  keyId: string,
+  now: Date,
+): Promise<FailedCall[]> => {
+  const row = await failedCallsIn(reader).findOne({ where: { keyId } });
+  const end = endOf(now).toISOString();
+  return (row?.calls ?? []).filter(({ at }) => at >= end).toSorted((a, b) => (a.at < b.at ? 1 : -1));
+};
+
+/** Deletes some rows of keys of which no call failed lately. Returns whether there may be more. */
+export const sweepFailedCalls = async (
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
+  now: Date,
+): Promise<boolean> => {
+  const old = { updatedAt: LessThan(endOf(now)) };
+  const rows = await failedCallsIn(db).find({ select: { keyId: true }, where: old, take: SWEPT_AT_ONCE });
+  if (rows.length === 0) return false;
+  await db.transaction(async (tx) => {
+    for (const { keyId } of rows) await failedCallsIn(tx).delete({ keyId, ...old });
+  });
+  return rows.length === SWEPT_AT_ONCE;
+};
