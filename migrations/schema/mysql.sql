@@ -77,6 +77,14 @@ CREATE TABLE `events` (
   KEY `events_record` (`record_id`,`type`,`position`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `failed_calls` (
+  `key_id` binary(16) NOT NULL,
+  `updated_at` datetime(3) NOT NULL,
+  `calls` mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (`key_id`),
+  KEY `failed_calls_updated` (`updated_at`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `game_favorites` (
   `user_id` binary(16) NOT NULL,
   `game_id` binary(16) NOT NULL,

@@ -24,6 +24,10 @@ CREATE INDEX "events_record" ON "events" ("record_id", "type", "position") ;
 
 CREATE INDEX "events_type" ON "events" ("type", "position") ;
 
+CREATE TABLE "failed_calls" ("key_id" blob PRIMARY KEY NOT NULL, "updated_at" datetime NOT NULL, "calls" text NOT NULL);
+
+CREATE INDEX "failed_calls_updated" ON "failed_calls" ("updated_at") ;
+
 CREATE TABLE "game_favorites" ("user_id" blob NOT NULL, "game_id" blob NOT NULL, CONSTRAINT "fk_game_favorites_record" FOREIGN KEY ("game_id") REFERENCES "games" ("id") ON DELETE CASCADE ON UPDATE NO ACTION, CONSTRAINT "fk_game_favorites_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION, PRIMARY KEY ("user_id", "game_id"));
 
 CREATE INDEX "game_favorites_record" ON "game_favorites" ("game_id") ;

@@ -67,6 +67,7 @@ export const sandboxKeys: readonly SandboxKey[] = [
   knownKey('sandboxGuestAll', 'guest, all scopes', scopes, { user: sandboxGuest }),
   knownKey('sandboxGuestUserRead', 'guest, user:read', ['user:read'], { user: sandboxGuest }),
   knownKey('sandboxWebhookWrite', 'webhook:write', ['webhook:write']),
+  knownKey('sandboxKeyWrite', 'key:write', ['key:write']),
 ];
 
 /** The contents of the sandbox besides the records of `demo` and `guest`. `until` dates the ids. */

@@ -1,0 +1,235 @@
+/**
+ * @engines sqlite server
+ * @tier fast
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MAX_FAILED_CALLS, MAX_KEYS, type Scope } from '../../contract/index.ts';
+import { entriesIn } from '../../src/auth/audit/entity.ts';
+import { idempotencyRecordsIn } from '../../src/auth/idempotency/entity.ts';
+import { createKey, revokeKey } from '../../src/auth/service.ts';
+import { failedCallsIn } from '../../src/consumers/entity.ts';
+import { readFailedCalls, sweepFailedCalls } from '../../src/consumers/use/failed-calls.ts';
+import { UseRecorder } from '../../src/consumers/use/recorder.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { callTool, connect } from '../harness/http/mcp.ts';
+
+// Users manage their own keys, and see what they are used for and why calls failed.
+
+const HOUR_MS = 3_600_000;
+
+let app: TestApp;
+let user: TestUser;
+let stranger: TestUser;
+beforeAll(async () => {
+  app = await startApp();
+  user = await app.aUser();
+  stranger = await app.aUser();
+});
+afterAll(() => app.stop());
+
+/** A key of the user. */
+const newKey = (scopes: readonly Scope[], expiresAt: Date | null = null): Promise<{ id: string; key: string }> =>
+  createKey(app.context.db, { userId: user.id, name: 'k', scopes, expiresAt }, app.context.now());
+const create = (input: object = {}, key = user.key): Promise<Output<'apiKey.create'>> =>
+  app.call('apiKey.create', { name: 'made', scopes: ['user:read'], ...input }, key);
+const refusal = async (id: ProcedureId, input: object, status: number, key = user.key) =>
+  (await app.fail(id, input, status, key)).data;
+const listed = async (id: string): Promise<Output<'apiKey.rename'> | undefined> =>
+  (await app.call('apiKey.list', {}, user.key)).items.find((one) => one.id === id);
+
+describe('a user', () => {
+  test('makes a key, which is shown once, works, and is in the audit', async () => {
+    const { secret, ...key } = await create();
+    expect(key).toMatchObject({ name: 'made', scopes: ['user:read'], state: 'active', prefix: secret?.slice(0, 12) });
+    expect(await listed(key.id)).toEqual(key);
+    expect((await app.call('user.me', {}, secret!)).apiKey.id).toBe(key.id);
+    const entry = await entriesIn(app.context.db).findOneBy({ subject: `key ${key.id}` });
+    expect(entry?.actor).toMatch(`user ${user.id} by key `);
+    expect(entry?.action).toBe('keys create');
+  });
+
+  test('gets no key with more than theirs: neither scopes, nor time', async () => {
+    const until = new Date(app.context.now().getTime() + HOUR_MS);
+    const manager = await newKey(['key:write', 'user:read'], until);
+    const wider = await refusal('apiKey.create', { name: 'x', scopes: ['user:read', 'user:write'] }, 403, manager.key);
+    expect(wider.reason).toBe('API_KEY_WIDER');
+    expect(wider.hint).toContain('user:write');
+    const { expiresAt } = await create({}, manager.key);
+    expect(expiresAt).toBe(until.toISOString());
+    const wide = await newKey(['user:write']);
+    expect((await refusal('apiKey.rotate', { id: wide.id }, 403, manager.key)).reason).toBe('API_KEY_WIDER');
+    expect((await listed(wide.id))?.expiresAt).toBeNull();
+  });
+
+  test('makes none by a key that was revoked a moment ago', async () => {
+    const manager = await newKey(['key:write', 'user:read']);
+    await app.call('user.me', {}, manager.key);
+    // The key is still cached.
+    await revokeKey(app.context.db, manager.id, app.context.now());
+    expect((await refusal('apiKey.create', { name: 'x', scopes: ['user:read'] }, 401, manager.key)).reason).toBe(
+      'KEY_REVOKED',
+    );
+  });
+
+  test('reaches no key of others', async () => {
+    const { id } = await createKey(
+      app.context.db,
+      { userId: stranger.id, name: 'k', scopes: ['user:read'], expiresAt: null },
+      app.context.now(),
+    );
+    const attempts = { rename: { id, name: 'x' }, rotate: { id }, revoke: { id }, usage: { id }, calls: { id } };
+    for (const [name, input] of Object.entries(attempts)) {
+      expect((await refusal(`apiKey.${name}` as ProcedureId, input, 404)).reason).toBe('API_KEY_NOT_FOUND');
+    }
+    expect((await app.call('apiKey.list', {}, user.key)).items.map((one) => one.id)).not.toContain(id);
+  });
+
+  test('renames a key, replaces it for an overlap, and revokes it, perhaps itself', async () => {
+    const { secret, ...key } = await create({ scopes: ['key:write', 'user:read'] });
+    expect(await app.call('apiKey.rename', { id: key.id, name: 'laptop' }, user.key)).toMatchObject({ name: 'laptop' });
+    const next = await app.call('apiKey.rotate', { id: key.id, overlapHours: 2 }, secret!);
+    expect(next).toMatchObject({ name: 'laptop', scopes: key.scopes, state: 'active' });
+    const until = Date.parse((await listed(key.id))!.expiresAt!);
+    expect(Math.abs(until - app.context.now().getTime() - 2 * HOUR_MS)).toBeLessThan(HOUR_MS);
+    const gone = await app.call('apiKey.revoke', { id: next.id }, next.secret!);
+    expect(gone.state).toBe('revoked');
+    expect(await app.call('apiKey.revoke', { id: next.id }, user.key)).toEqual(gone);
+    expect((await refusal('apiKey.rotate', { id: next.id }, 422)).reason).toBe('API_KEY_ENDED');
+    const replaced = await app.call('apiKey.rotate', { id: key.id, overlapHours: 0 }, user.key);
+    expect(replaced.secret).not.toBeNull();
+    expect((await listed(key.id))?.state).toBe('expired');
+  });
+
+  test('gets the same key for a repeated call, without the key itself', async () => {
+    const send = () =>
+      app.http
+        .post('/api/trpc/apiKey.create')
+        .set({ Authorization: `Bearer ${user.key}`, 'Idempotency-Key': 'key-1' })
+        .send({ json: { name: 'once', scopes: ['user:read'] } });
+    const [first, again] = [await send(), await send()];
+    const output = ({ body }: typeof first) => (body as { result: { data: { json: NewKey } } }).result.data.json;
+    expect(output(first).secret).toMatch(/^cgk_/);
+    expect(output(again)).toEqual({ ...output(first), secret: null });
+    const answers = (await idempotencyRecordsIn(app.context.db).find()).map(({ answer }) => String(answer)).join();
+    expect(answers).not.toContain(output(first).secret);
+  });
+
+  test('makes a number of keys at most, however many callers try at once', async () => {
+    const owner = await app.aUser();
+    const { db, now } = app.context;
+    for (let n = 1; n < MAX_KEYS - 2; n += 1) {
+      await createKey(db, { userId: owner.id, name: 'k', scopes: ['user:read'], expiresAt: null }, now());
+    }
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        app.http
+          .post('/api/trpc/apiKey.create')
+          .set('Authorization', `Bearer ${owner.key}`)
+          .send({ json: { name: 'x', scopes: ['user:read'] } }),
+      ),
+    );
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 200, 422, 422, 422, 422, 422, 422]);
+  });
+
+  test('walks through their keys', async () => {
+    const all = (await app.call('apiKey.list', {}, user.key)).items.map(({ id }) => id);
+    const walked: string[] = [];
+    for (let before: string | undefined; ;) {
+      const { items, hasMore } = await app.call('apiKey.list', { limit: 3, ...(before && { before }) }, user.key);
+      walked.push(...items.map(({ id }) => id));
+      before = items.at(-1)?.id;
+      if (!hasMore) break;
+    }
+    expect(walked).toEqual(all);
+    expect(all).toEqual(all.toSorted().toReversed());
+  });
+});
+type NewKey = Output<'apiKey.create'>;
+
+describe('failed calls', () => {
+  test('are listed by whichever way they came, without what was sent', async () => {
+    const { id, key } = await newKey(['content:write']);
+    const requestId = 'mine-1';
+    await app.http
+      .post('/api/trpc/game.list')
+      .set({ Authorization: `Bearer ${key}`, 'X-Request-Id': requestId })
+      .send({ json: { limit: 'a secret of mine', page: 1, limits: 1 } });
+    await app.fail('user.me', {}, 403, key);
+    await app.http
+      .post('/api/trpc/game.getById,game.getById?batch=1')
+      .set({ Authorization: `Bearer ${key}`, 'X-Request-Id': 'batch-1' })
+      .send({ 0: { json: { id: 'none' } }, 1: { json: { id: 'nothing' } } });
+    await app.http
+      .get('/api/trpc/event.tail')
+      .query({ input: '{"json":{"after":"no-cursor"}}' })
+      .set({ Authorization: `Bearer ${key}`, 'X-Request-Id': 'tail-1' });
+    const client = await connect(app.url, { key });
+    await callTool(client, 'game.getById', { id: 'none' });
+    await client.close();
+    const { isRecorded, items } = await app.call('apiKey.calls', { id }, user.key);
+    expect(isRecorded).toBe(true);
+    expect(items.map(({ operation, reason, status }) => `${operation} ${reason} ${status}`).toReversed()).toEqual([
+      'game.list VALIDATION_FAILED 400',
+      'user.me SCOPE_MISSING 403',
+      'game.getById GAME_NOT_FOUND 404',
+      'game.getById GAME_NOT_FOUND 404',
+      'event.tail CURSOR_INVALID 404',
+      'game.getById GAME_NOT_FOUND 404',
+    ]);
+    const found = await app.call('apiKey.calls', { id, requestId }, user.key);
+    expect(found.items).toEqual([{ ...items.at(-1), requestId }]);
+    expect(found.items[0]?.issues[0]).toEqual({ path: '/limit', code: 'invalid_type' });
+    expect(JSON.stringify(items)).not.toContain('secret of mine');
+  });
+
+  test('of one key are kept up to a number, of all instances, for a day, and go with it', async () => {
+    const { id } = await newKey(['user:read']);
+    const { db, now } = app.context;
+    const start = now().getTime();
+    let at = start;
+    const silent = app.context.log;
+    const instances = [0, 1].map(() => new UseRecorder(db.background, silent, () => new Date((at += 1))));
+    for (let n = 0; n < MAX_FAILED_CALLS; n += 1) {
+      for (const uses of instances) uses.fail(id, 'user.me', `request-${n}`, new AppError('RATE_LIMITED'));
+    }
+    for (const uses of instances) await uses.flush();
+    const kept = await readFailedCalls(db, id, new Date(at));
+    expect(kept).toHaveLength(MAX_FAILED_CALLS);
+    expect(kept[0]?.requestId).toBe(`request-${MAX_FAILED_CALLS - 1}`);
+    expect(kept.at(-1)?.requestId).toBe(`request-${MAX_FAILED_CALLS / 2}`);
+    const tomorrow = new Date(at + 25 * HOUR_MS);
+    expect(await readFailedCalls(db, id, tomorrow)).toEqual([]);
+    await sweepFailedCalls(db, tomorrow);
+    expect(await failedCallsIn(db).countBy({ keyId: id })).toBe(0);
+  });
+
+  test('and uses are told to be unknown where nothing is recorded', async () => {
+    const off = await startApp({ settings: { USE_RECORDING: 'off' } });
+    const { key } = await off.aUser();
+    await off.fail('apiKey.rename', { id: 'x', name: 'x' }, 404, key);
+    expect(await off.call('apiKey.calls', {}, key)).toEqual({ isRecorded: false, items: [] });
+    expect(await off.call('apiKey.usage', {}, key)).toEqual({ isRecorded: false, clients: [], operations: [] });
+    await off.stop();
+  });
+});
+
+test('the uses of a key are told to its user', async () => {
+  const { id, key } = await newKey(['user:read']);
+  await app.call('game.list', { limit: 1, page: 1, sortBy: 'latest' }, key);
+  await app.context.auth.uses?.flush();
+  const { operations, isRecorded } = await app.call('apiKey.usage', { id }, user.key);
+  const lastDay = app.context.now().toISOString().slice(0, 10);
+  const parts = ['/limit', '/page', '/sortBy', '/sortBy=latest'];
+  expect({ operations, isRecorded }).toEqual({
+    isRecorded: true,
+    operations: [
+      {
+        operation: 'game.list',
+        lastDay,
+        isDeprecated: false,
+        parts: parts.map((name) => ({ name, lastDay, isDeprecated: false })),
+      },
+    ],
+  });
+});
