@@ -161,11 +161,11 @@ export const singlePage = <T>(item: T) => ({
   nextCursor: null,
 });
 
-/** A key, which the demo database does not have: keys are made by their users. */
+/** A key of the user, which is not the one in use. */
 export const exampleApiKey = {
-  id: '019a3c5e-b150-7e85-9f52-9d40ce61a205',
+  id: '019a3c5e-b151-7e85-9f52-9d40ce61a205',
   prefix: 'cgk_7Qm3xT9a',
-  name: 'demo',
+  name: 'nightly import',
   scopes: ['content:write' as const, 'user:read' as const],
   state: 'active' as const,
   expiresAt: '2026-01-30T09:00:00.000Z',

@@ -56,7 +56,7 @@ export const MAX_KEY_DAYS = 3650;
 export const DEFAULT_KEY_DAYS = 90;
 /** Hours for which an old key works beside the one that takes its place, at most: a month, which the slowest deployment takes. */
 export const MAX_OVERLAP_HOURS = 720;
-/** Days for which the uses of keys are kept: a part that nobody used for a quarter can go. */
+/** Days for which the uses of keys are kept: a part that was not used for a quarter can go. */
 export const MAX_USE_DAYS = 90;
 export const DEFAULT_USE_DAYS = 30;
 /** Failed calls that are kept of a key, and for how long: what a person looks for who was just refused. */

@@ -168,7 +168,7 @@ export class RpcPipeline {
     );
   }
 
-  /** Keeps the failure of a call of an operation for the holder of the key, unless nobody waits for its answer. */
+  /** Keeps the failure of a call of an operation for the holder of the key, unless the caller has left. */
   noteFailure({ id }: Pick<ProcedureMetadata, 'id'>, { caller, requestId }: RequestContext, error: unknown): void {
     if (caller && !(error instanceof CallerLeft)) this.#uses?.fail(caller.key.id, id, requestId, toAppError(error));
   }

@@ -219,7 +219,7 @@ describe('command line', () => {
     [['keys', 'create', '--user', ID], "required option '--scopes <list>' not specified", 'keys create'],
     [
       ['keys', 'create', '--user', ID, '--scopes', 'admin'],
-      "option '--scopes <list>' argument 'admin' is invalid. \"admin\" is none of content:write, user:read, user:write, webhook:write.",
+      "option '--scopes <list>' argument 'admin' is invalid. \"admin\" is none of content:write, user:read, user:write, webhook:write, key:write.",
       'keys create',
     ],
     [['keys', 'revoke', ID, ID], "too many arguments for 'revoke'. Expected 1 argument but got 2.", 'keys revoke'],

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { DAILY_GAME_TYPES, DAILY_TAGS, IDEMPOTENCY_HOURS } from '../../contract/limits.ts';
+import { DAILY_GAME_TYPES, DAILY_TAGS, FAILED_CALL_HOURS, IDEMPOTENCY_HOURS } from '../../contract/limits.ts';
 import { KEPT_MS } from '../../src/app/instances/registry.ts';
 import { KEPT_DAYS } from '../../src/consumers/use/days.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -38,6 +38,7 @@ describe('sizing guide', () => {
 
   test.each([
     ['key_uses', `after ${KEPT_DAYS} days`],
+    ['failed_calls', `${FAILED_CALL_HOURS} hours after`],
     ['consumer_uses', `after ${KEPT_DAYS} days`],
     ['idempotency_records', `after ${IDEMPOTENCY_HOURS} hours`],
     ['audit_entries', `: ${readConfig({}).auditRetentionDays}`],

@@ -335,7 +335,7 @@ export class VerifySession {
     return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as RecordSummary] : [])];
   }
 
-  /** Those that the run makes of what an operation takes the id of, if they are no records. */
+  /** The webhooks or keys that the run makes, for an operation that takes the id of one. */
   #ownOf(operation: Operation): OwnWebhooks | OwnKeys | undefined {
     return [this.webhooks, this.keys].find((own) => own.has(operation));
   }

@@ -1,4 +1,5 @@
 import {
+  exampleApiKey,
   exampleGame,
   exampleGameInput,
   exampleImagePost,
@@ -43,6 +44,9 @@ export const insertDemo = async (tx: Transaction, published: Date): Promise<void
     [{ ...imagePostDraft(exampleImagePostInput), id: exampleImagePost.id }],
     published,
   );
+  // Of a key that is known to none.
+  const { id, name, scopes: held } = exampleApiKey;
+  await insertKey(tx, { userId, name, scopes: held, expiresAt: null }, published, undefined, id);
 };
 
 /** The user and the key of the demo. */

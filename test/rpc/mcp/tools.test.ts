@@ -9,8 +9,8 @@ import { bodyLimitFor, idOf, nameOf, toolsFor } from '../../../src/rpc/mcp/tools
 
 // How the operations of the contract look as tools.
 
-/** Secrets, which replies about webhooks hold, are not for models. */
-const callable = procedures.filter(({ router }) => router !== 'webhook');
+/** Secrets, which replies about webhooks and new keys hold, are not for models. */
+const callable = procedures.filter(({ access }) => access !== 'webhook:write' && access !== 'key:write');
 const all = toolsFor(scopes);
 const toolOf = (id: string) => {
   const tool = all.find(({ name }) => idOf(name) === id);
@@ -60,8 +60,8 @@ describe('MCP tools', () => {
   });
 
   // Measured with o200k_base: 31 089 characters were 7668 tokens, 4.05 characters each.
-  test('all of them take up less than 9000 tokens', () => {
-    expect(JSON.stringify({ tools: all }).length / 4.05).toBeLessThan(9000);
+  test('all of them take up less than 10 000 tokens', () => {
+    expect(JSON.stringify({ tools: all }).length / 4.05).toBeLessThan(10_000);
   });
 
   describe('the schema of an output', () => {
