@@ -13,10 +13,9 @@ import type { Call } from '../auth/procedure.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import type { FailedCall } from './entity.ts';
 import { readFailedCalls } from './use/failed-calls.ts';
 import type { UseRecorder } from './use/recorder.ts';
-import { type ConsumerUse, keyConsumer, readConsumerUses } from './use/store.ts';
+import { keyConsumer, type OperationUse, type PartUse, readConsumerUses } from './use/store.ts';
 
 type Router = Contract['apiKey'];
 type UserCall = Call<Caller>;
@@ -42,33 +41,46 @@ export const list = (
 const chosenKey = async ({ db }: ApiKeyContext, id: string | undefined, call: UserCall): Promise<string> =>
   id === undefined ? call.caller.key.id : (await readOwnKey(db.within(call.deadline), id, call.caller)).id;
 
-/** The uses of a key of the caller; undefined where nothing is recorded. @throws AppError API_KEY_NOT_FOUND */
+const partView = ({ name, lastDay, deprecated }: PartUse) => ({ name, lastDay, isDeprecated: deprecated === true });
+
+const operationView = ({ operation, lastDay, deprecated, parts }: OperationUse) => ({
+  operation,
+  lastDay,
+  isDeprecated: deprecated === true,
+  parts: parts.map(partView),
+});
+
+/** The uses of a key of the caller. @throws AppError API_KEY_NOT_FOUND */
 export const usage = async (
   c: ApiKeyContext,
   { id, days }: InputOf<Router['usage']>,
   call: UserCall,
-): Promise<Pick<ConsumerUse, 'clients' | 'operations'> | undefined> => {
+): Promise<OutputOf<Router['usage']>> => {
   const consumers = [keyConsumer(await chosenKey(c, id, call))];
-  if (!c.uses) return undefined;
+  if (!c.uses) return { isRecorded: false, clients: [], operations: [] };
   const [used] = await readConsumerUses(c.db.within(call.deadline), { now: c.now(), days, consumers });
-  return used ?? { clients: [], operations: [] };
+  const { clients = [], operations = [] } = used ?? {};
+  return { isRecorded: true, clients: clients.map(partView), operations: operations.map(operationView) };
 };
 
 /**
- * The failed calls with a key of the caller, or those of one request, the latest first; undefined where nothing is recorded.
+ * The failed calls with a key of the caller, or those of one request, the latest first.
  * @throws AppError API_KEY_NOT_FOUND
  */
 export const calls = async (
   c: ApiKeyContext,
   { id, requestId }: InputOf<Router['calls']>,
   call: UserCall,
-): Promise<FailedCall[] | undefined> => {
+): Promise<OutputOf<Router['calls']>> => {
   const keyId = await chosenKey(c, id, call);
-  if (!c.uses) return undefined;
+  if (!c.uses) return { isRecorded: false, items: [] };
   // The caller may ask right after the call failed.
   await call.deadline.race(c.uses.failures.flush());
   const failed = await readFailedCalls(c.db.within(call.deadline), keyId, c.now());
-  return requestId === undefined ? failed : failed.filter((one) => one.requestId === requestId);
+  return {
+    isRecorded: true,
+    items: requestId === undefined ? failed : failed.filter((one) => one.requestId === requestId),
+  };
 };
 
 /** Does a write for the caller. See `Writes.do` for `keep`. */

@@ -59,7 +59,7 @@ describe('idempotent calls', () => {
   /** What doing a call once more would change: the numbers of rows, the counters, its user and the record that it concerns. */
   const footprint = async (operation: Write, input: Record<string, unknown>): Promise<unknown> => {
     const { db } = app.context;
-    const tables = ['games', 'image_posts', 'users', 'tags', 'game_favorites', 'game_reactions'];
+    const tables = ['api_keys', 'games', 'image_posts', 'users', 'tags', 'game_favorites', 'game_reactions'];
     tables.push('image_post_favorites', 'image_post_reactions', 'game_tags', 'image_post_tags', 'search_tail');
     const found: unknown[] = [await storedRows(db, 'counters')];
     for (const table of tables) found.push([table, await count(table)]);
@@ -67,7 +67,7 @@ describe('idempotent calls', () => {
       found.push(await db.read(`SELECT * FROM ${table} WHERE id = ?`, [storedIdToBytes(id)]));
     await row('users', user.id);
     const [kind, member] = [operation.id.split('.')[0]!, idMember(operation)];
-    if (member !== undefined && kind !== 'webhook') {
+    if (member !== undefined && kind !== 'webhook' && kind !== 'apiKey') {
       await row(kind === 'game' ? 'games' : 'image_posts', String(input[member]));
     }
     return found;
@@ -178,9 +178,12 @@ describe('idempotent calls', () => {
         now = new Date(now.getTime() + 1);
         const before = await records();
         const anew = await send();
-        // A second deletion finds nothing, and leaves the value unused.
-        if (id === 'webhook.delete') {
-          expect([anew.status, reasonOf(anew), await records()]).toEqual([404, 'WEBHOOK_NOT_FOUND', before]);
+        // A second deletion finds nothing, a second rotation a key that has ended: they leave the value unused.
+        const refusal = { 'webhook.delete': [404, 'WEBHOOK_NOT_FOUND'], 'apiKey.rotate': [422, 'API_KEY_ENDED'] }[
+          id as string
+        ];
+        if (refusal) {
+          expect([anew.status, reasonOf(anew), await records()]).toEqual([...refusal, before]);
           return;
         }
         expect([anew.status, isReplay(anew), await records()]).toEqual([200, false, before]);
@@ -225,6 +228,7 @@ describe('idempotent calls', () => {
 
   /** Another input that is as good: without a member that may be left out, else for another record. */
   const anotherInput = async (operation: Write, input: Record<string, unknown>): Promise<Record<string, unknown>> => {
+    if ('scopes' in input) return { ...input, name: 'another' };
     if ('url' in input) return { url: 'https://hooks.example.com/another' };
     if ('games' in input) return { games: [{ title: 'another' }] };
     if ('posts' in input) return { posts: [{ title: 'another', images: ['https://images.example.com/2.webp'] }] };

@@ -15,7 +15,7 @@ export const repeating = (value: string) => ({ 'Idempotency-Key': value });
 export const isReplay = ({ headers }: Pick<Reply, 'headers'>): boolean => headers['idempotency-replayed'] === 'true';
 
 /** What repetitions are answered, after a first answer: the same, without a secret, which is shown once. */
-export const repetitionOf = (text: string): string => text.replace(/"secret":"whsec_[^"]+"/, '"secret":null');
+export const repetitionOf = (text: string): string => text.replace(/"secret":"(?:whsec|cgk)_[^"]+"/, '"secret":null');
 
 /** The member of an operation's input that names a record, if one does. */
 export const idMember = ({ example }: Pick<Write, 'example'>): string | undefined =>
@@ -46,9 +46,14 @@ const aDelivery = async (app: TestApp, owner: TestUser): Promise<string> => {
   return (await app.call('webhook.test', { id }, owner.key)).deliveryId;
 };
 
+const isOfKeys = ({ id }: Write): boolean => id.startsWith('apiKey.');
+const aKey = async (app: TestApp, { key }: TestUser): Promise<string> =>
+  (await app.call('apiKey.create', { name: 'made', scopes: ['user:read'] }, key)).id;
+
 /** Whether an operation concerns a record that only its author, or owner, may change. */
 export const isForOwners = (operation: Write): boolean =>
-  operation.id === 'image.update' || (isOfWebhooks(operation) && idMember(operation) !== undefined);
+  operation.id === 'image.update' ||
+  ((isOfWebhooks(operation) || isOfKeys(operation)) && idMember(operation) !== undefined);
 
 /** An input for an operation, which concerns a new record of the author's, where it concerns one. */
 export const anInput = async (app: TestApp, operation: Write, author: TestUser): Promise<Record<string, unknown>> => {
@@ -58,6 +63,7 @@ export const anInput = async (app: TestApp, operation: Write, author: TestUser):
   if (member === undefined) return input;
   if (member === 'deliveryId') return { [member]: await aDelivery(app, author) };
   if (isOfWebhooks(operation)) return { ...input, [member]: await anActiveWebhook(app, author) };
+  if (isOfKeys(operation)) return { ...input, [member]: await aKey(app, author) };
   const record = operation.id.startsWith('game.') ? await app.aGame({}, author) : await app.anImagePost({}, author);
   return { ...input, [member]: record.id };
 };
