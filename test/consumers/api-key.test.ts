@@ -111,7 +111,7 @@ describe('a user', () => {
     const output = ({ body }: typeof first) => (body as { result: { data: { json: NewKey } } }).result.data.json;
     expect(output(first).secret).toMatch(/^cgk_/);
     expect(output(again)).toEqual({ ...output(first), secret: null });
-    const answers = (await idempotencyRecordsIn(app.context.db).find()).map(({ answer }) => String(answer)).join();
+    const answers = (await idempotencyRecordsIn(app.context.db).find()).map(({ answer }) => answer).join();
     expect(answers).not.toContain(output(first).secret);
   });
 
@@ -129,7 +129,9 @@ describe('a user', () => {
           .send({ json: { name: 'x', scopes: ['user:read'] } }),
       ),
     );
-    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 200, 422, 422, 422, 422, 422, 422]);
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200, 200, 422, 422, 422, 422, 422, 422,
+    ]);
   });
 
   test('walks through their keys', async () => {

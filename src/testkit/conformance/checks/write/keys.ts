@@ -19,7 +19,7 @@ const listed = async (session: VerifySession, id: string): Promise<Key | undefin
 };
 
 /** The part of a key that no use of it changes. */
-const lasting = ({ lastUsedAt: _, ...key }: Key) => key;
+const lasting = ({ lastUsedAt: _lastUsedAt, ...key }: Key) => key;
 
 export const callsEffects = (calls: Operation, session: VerifySession): Effects => ({
   'lists a call that was refused': async () => {
