@@ -99,11 +99,11 @@ const FailedCall = z
             path: z.string().describe('JSON pointer (RFC 6901) into `json`'),
             code: z.string().describe('The kind of the fault'),
           })
-          .meta({ id: 'FailedCallIssue', description: 'The place and the kind of a fault.' }),
+          .meta({ id: 'ApiKeyFailedCallIssue', description: 'The place and the kind of a fault.' }),
       )
       .describe('The first faults of the input, with reason `VALIDATION_FAILED`'),
   })
-  .meta({ id: 'FailedCall', description: 'A call that failed.' });
+  .meta({ id: 'ApiKeyFailedCall', description: 'A call that failed.' });
 
 const IsRecorded = z.boolean().describe('Whether this service records it; if not, the lists are empty');
 const anyKey = { id: Id.optional().describe('The id of a key of the user; by default, of the key in use') };

@@ -53,7 +53,7 @@ export const pythonSample = ({ router, name, needsKey, input, result, isList, sh
       { open: 'gateway = ContentGateway(', entries: options, close: ')' },
       '',
       {
-        open: `${result} = gateway.${router}.${snakeCase(name)}(`,
+        open: `${result} = gateway.${snakeCase(router)}.${snakeCase(name)}(`,
         entries: members.map(({ name: own, value }) => [`${parameter(own)}=`, literal(value)]),
         close: ')',
       },

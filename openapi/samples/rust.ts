@@ -78,7 +78,7 @@ export const rustSample = ({ router, name, needsKey, input, result, isList, show
     ...(needsKey ? [`.api_key(std::env::var("${KEY_VARIABLE}")?)`] : []),
     '.build()?',
   ];
-  const call = `gateway.${router}().${snakeCase(name)}(${input ? 'input' : ''}).await?;`;
+  const call = `gateway.${snakeCase(router)}().${snakeCase(name)}(${input ? 'input' : ''}).await?;`;
   const member = fieldName(shown);
   return layOutLines(
     [

@@ -114,8 +114,6 @@ export const sandboxOf = (config: Config): Config => ({
   redisUrl: undefined,
   // Its spaces are copies of each other.
   webhookKeys: [randomBytes(32)],
-  // No command reads the database of another process's memory.
-  recordsUse: false,
   sandbox: true,
 });
 

@@ -79,7 +79,7 @@ pub fn emit(operations: &[Operation], client: &str) -> TokenStream {
 
 fn entry(router: &str) -> TokenStream {
     let doc = format!(" The operations `{router}.…`.");
-    let name = format_ident!("{router}");
+    let name = format_ident!("{}", router.to_snake_case());
     let operations = operations_of(router);
     quote! {
         #[doc = #doc]
