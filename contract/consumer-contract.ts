@@ -12,6 +12,13 @@ const Need = z
     reads: Pointers.exactOptional().describe(
       'The members of the output that are read: `/items/*/title`. Left out where that is not known: any may be.',
     ),
+    requires: Pointers.exactOptional().describe('The members of the output without which the client refuses it.'),
+    decodes: z
+      .literal(true)
+      .exactOptional()
+      .describe(
+        'Set where the client decodes the whole output: it refuses one that lacks a member or has one of another type, also if that is not read. It takes new words.',
+      ),
     reasons: z.array(z.string()).describe('The reasons of failures that it handles, such as `GAME_NOT_FOUND`.'),
   })
   .meta({ description: 'What a consumer needs of an operation.' });

@@ -1,4 +1,4 @@
-"""emit.py OPERATIONS PACKAGE: writes what the generator of the types doesn't, the methods, into a package that has its types.
+"""emit.py OPERATIONS PARTS PACKAGE: writes what the generator of the types doesn't, the methods, into a package that has its types.
 
 What an operation takes is read from the module of types, so that nothing is said twice.
 """
@@ -16,7 +16,8 @@ from jinja2 import Environment, FileSystemLoader
 
 here = Path(__file__).parent
 operations = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-package = Path(sys.argv[2])
+parts = json.loads(Path(sys.argv[2]).read_text("utf-8"))
+package = Path(sys.argv[3])
 models = ast.parse((package / "models.py").read_text("utf-8"))
 classes = {node.name: node for node in models.body if isinstance(node, ast.ClassDef)}
 NOTES = {"UNSET", "UnsetType"} | set(dir(builtins))
@@ -183,6 +184,14 @@ if any("deprecated" in operation for operation in operations):
 reads = tuple(operation["id"] for operation in operations if not operation["writes"])
 (package / "_operations.py").write_text(
     f'READS = frozenset({reads})\n"""The operations that are known to write nothing."""\n', "utf-8"
+)
+
+known = {name: (tuple(part["sends"]), tuple(part["maps"])) for name, part in parts.items()}
+(package / "_parts.py").write_text(
+    f"PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {known}\n"
+    '"""For what records a consumer contract, by the operations: all that an input may have, and where in an output members have\n'
+    'names of the caller\'s own."""\n',
+    "utf-8",
 )
 
 # What only a method takes, as its arguments, is no name that a program needs.

@@ -81,7 +81,7 @@ const lacks = (place: string, sent: readonly string[]): boolean => {
 };
 
 /** The parts that a need loses by a change; undefined where it loses nothing. */
-const lostParts = (change: Change, { sends, reads, reasons }: Need): string[] | undefined => {
+const lostParts = (change: Change, { sends, reads, requires = [], decodes, reasons }: Need): string[] | undefined => {
   if (change.reason !== undefined) return reasons.includes(change.reason) ? [change.reason] : undefined;
   const sent = placeIn(change, INPUT);
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
@@ -89,8 +89,13 @@ const lostParts = (change: Change, { sends, reads, reasons }: Need): string[] | 
   const answered = placeIn(change, OUTPUT);
   if (answered === undefined) return [];
   if (!reads) return [];
-  const lost = reads.filter((pointer) => isWithin(pointer, answered));
-  return lost.length > 0 ? lost : undefined;
+  const lost = [
+    ...reads.filter((pointer) => isWithin(pointer, answered)),
+    // It may be of any type, but what it is in may not.
+    ...requires.filter((pointer) => isWithin(pointer, answered) && (change.absent || pointer !== answered)),
+  ];
+  if (lost.length > 0) return [...new Set(lost)];
+  return decodes && !change.words ? [answered] : undefined;
 };
 
 const affectedContract = (change: Change, { consumer, needs }: ConsumerContract): AffectedConsumer[] => {
@@ -107,7 +112,7 @@ const affectedContract = (change: Change, { consumer, needs }: ConsumerContract)
 
 /**
  * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
- * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
+ * not what it newly requires, that read, or refuse a reply without, what it no longer holds, or handle a reason that no longer comes. Of a use it is not
  * known what is read, nor what each call sends: it is broken by any such change of an operation that it called.
  */
 export const impactOf = (changes: readonly Change[], { uses = [], contracts = [] }: Consumers): Impact[] =>

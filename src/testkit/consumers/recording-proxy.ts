@@ -69,14 +69,22 @@ export class NeedRecorder {
     });
   }
 
-  /** The needs in a fixed order, with what an earlier contract says is read. */
+  /** The needs in a fixed order, with what an earlier contract says of outputs. */
   needs(earlier: readonly Need[] = []): Need[] {
-    const reads = new Map(earlier.map((need) => [keyOf(need), need.reads]));
+    const known = new Map(earlier.map((need) => [keyOf(need), need]));
     return [...this.#needs]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, { operation, test, sends, reasons }]) => {
-        const read = reads.get(key);
-        return { operation, ...(test !== undefined && { test }), sends, ...(read && { reads: read }), reasons };
+        const { reads, requires, decodes } = known.get(key) ?? {};
+        return {
+          operation,
+          ...(test !== undefined && { test }),
+          sends,
+          ...(reads && { reads }),
+          ...(requires && { requires }),
+          ...(decodes && { decodes }),
+          reasons,
+        };
       });
   }
 }

@@ -14,8 +14,10 @@ export interface Change {
   where: string;
   /** Whether a client may fail by it; else it is but new. */
   breaks: boolean;
-  /** The words that a request may not have any more; undefined where the change is about more than some words. */
+  /** The words that a request may not have any more, or a reply may newly have; undefined where the change is about more than some words. */
   words?: readonly string[];
+  /** Whether a member of a reply may be missing. */
+  absent?: true;
   /** Whether the request needs more than before: who does not send what is named fails, too. */
   demands?: true;
   /** Set where the comparison cannot tell whether the current rule takes less than the former one. */
@@ -48,6 +50,10 @@ const lacking = (all: ReadonlySet<unknown>, some: ReadonlySet<unknown>): unknown
 const typesOf = ({ types }: SchemaShape): ReadonlySet<string> | undefined =>
   types?.has('number') ? new Set([...types, 'integer']) : types;
 
+/** Whether what may be there are words, and not types or numbers. */
+const areWords = (noun: string, values: Iterable<unknown>): boolean =>
+  noun === 'value' && [...values].every((value) => typeof value === 'string');
+
 /** How what may be there differs: `narrow` values that are gone, `wide` values that are new. */
 const differencesOfSets = (
   noun: string,
@@ -59,7 +65,15 @@ const differencesOfSets = (
   if (!before && !now) return [];
   if (!before || !now) {
     const breaks = before ? way === 'reply' : way === 'request';
-    return [{ expected: before ? wordsOf(before) : all, came: now ? wordsOf(now) : all, breaks }];
+    return [
+      {
+        expected: before ? wordsOf(before) : all,
+        came: now ? wordsOf(now) : all,
+        breaks,
+        // Any text is words that are new.
+        ...(way === 'reply' && before && areWords(noun, before) && { words: [] }),
+      },
+    ];
   }
   const [gone, fresh] = [lacking(before, now), lacking(now, before)];
   return [
@@ -69,13 +83,20 @@ const differencesOfSets = (
             expected: `the ${noun} ${wordsOf(gone)}`,
             came: NOTHING,
             breaks: way === 'request',
-            ...(way === 'request' &&
-              gone.every((word) => typeof word === 'string') &&
-              noun === 'value' && { words: gone }),
+            ...(way === 'request' && areWords(noun, gone) && { words: gone as string[] }),
           },
         ]
       : []),
-    ...(fresh.length > 0 ? [{ expected: `no ${noun} ${wordsOf(fresh)}`, came: 'it', breaks: way === 'reply' }] : []),
+    ...(fresh.length > 0
+      ? [
+          {
+            expected: `no ${noun} ${wordsOf(fresh)}`,
+            came: 'it',
+            breaks: way === 'reply',
+            ...(way === 'reply' && areWords(noun, fresh) && { words: fresh as string[] }),
+          },
+        ]
+      : []),
   ];
 };
 
@@ -124,9 +145,11 @@ const differencesOfMembers = (before: SchemaShape, now: SchemaShape, way: Direct
     const path = [name];
     const [was, is] = [Object.hasOwn(before.members, name), Object.hasOwn(now.members, name)];
     const [wasRequired, isRequired] = [before.required.has(name), now.required.has(name)];
-    if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: isReply || now.others === false }];
+    const absent = isReply && { absent: true as const };
+    if (!is)
+      return [{ path, expected: 'the member', came: NOTHING, breaks: isReply || now.others === false, ...absent }];
     if (isReply && wasRequired && !isRequired)
-      return [{ path, expected: 'the member', came: 'it may be missing', breaks: true }];
+      return [{ path, expected: 'the member', came: 'it may be missing', breaks: true, ...absent }];
     if (!isReply && isRequired && !wasRequired)
       return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true, demands: true }];
     if (was) return [];

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -24,6 +24,9 @@ from ._retry import may_pass, retry_after_of
 from ._settings import Complete, Connection
 from ._stream import AsyncStream, Message, Stream
 from ._version import ENVIRONMENT
+
+if TYPE_CHECKING:
+    from ._recorder import CallRecord
 
 T = TypeVar("T")
 S = TypeVar("S", Stream, AsyncStream)
@@ -137,6 +140,12 @@ class Exchange(Generic[T]):
         if operation.writes or options.idempotency_key is not None:
             self._headers["idempotency-key"] = options.idempotency_key or str(uuid4())
         self._callers = options.headers
+        self._record: CallRecord | None = None
+        if connection.contract:
+            # It is for tests: nothing else loads it.
+            from ._recorder import recorder_of
+
+            self._record = recorder_of(connection.contract).of(operation.id, self.content)
 
     def begin(self) -> tuple[dict[str, str], Deadline]:
         """Counts an attempt. Returns its headers and how long it may take."""
@@ -148,9 +157,15 @@ class Exchange(Generic[T]):
 
     def report(self, outcome: Response[Any] | errors.GatewayError, wait: float | None) -> None:
         """Tells the hooks what became of an attempt, and how long the call waits until the next, if there is one."""
+        if wait is None:
+            self._record_failure(outcome)
         if self._hooks:
             duration = time.monotonic() - self._began
             call_hooks(self._hooks, attempt_event(self._operation.id, self._attempts, outcome, duration, wait))
+
+    def _record_failure(self, outcome: Response[Any] | errors.GatewayError) -> None:
+        if self._record and isinstance(outcome, errors.ApiError) and outcome.reason:
+            self._record.fail(outcome.reason)
 
     def check(self, reply: httpx.Response, body: bytearray) -> None:
         """Stops reading what no program could hold.
@@ -196,7 +211,8 @@ class Exchange(Generic[T]):
             data = read_output(body, _media_type_of(headers), self._operation.output, self._cursor)
         except UnreadableError as error:
             raise self._unexpected(status, headers, body, str(error)) from error.__cause__
-        return self._response(data, status, headers, body)
+        response = self._response(data, status, headers, body)
+        return self._record.told(response) if self._record else response
 
     def _response(self, data: D, status: int, headers: httpx.Headers, body: bytes) -> Response[D]:
         return Response(
@@ -224,15 +240,22 @@ class Exchange(Generic[T]):
         """The stream that a reply is."""
 
         def failure(message: Message) -> errors.GatewayError:
-            return self.refused_by(message, reply.headers)
+            error = self.refused_by(message, reply.headers)
+            self._record_failure(error)
+            return error
 
         def unreadable(data: str) -> errors.GatewayError:
             return self._unexpected(200, reply.headers, data.encode(), " with an event that is not readable")
 
-        return kind(reply, silence, failure, unreadable)
+        def told(event: D) -> D:
+            return self._record.answer(event) if self._record else event
+
+        return kind(reply, silence, failure, unreadable, told)
 
     def opened(self, stream: S) -> Response[S]:
         """What there is to tell of a stream that has begun."""
+        if self._record:
+            self._record.begin()
         return self._response(stream, stream.reply.status_code, stream.reply.headers, b"")
 
     def refused_by(self, message: Message, headers: httpx.Headers) -> errors.GatewayError:

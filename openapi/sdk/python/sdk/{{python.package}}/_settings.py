@@ -96,6 +96,8 @@ class Connection:
     app_name: str | None = None
     on_attempt: AttemptHook | None = None
     is_logged: bool = False
+    contract: str | None = None
+    """The file of the consumer contract that is recorded, if one is."""
 
     def __post_init__(self) -> None:
         """Refuses what no client can use.
@@ -178,7 +180,8 @@ def connection_from(
     """
     key = os.environ.get(f"{ENVIRONMENT}_API_KEY", "") if api_key is None else api_key
     is_logged = os.environ.get(f"{ENVIRONMENT}_LOG") == "debug"
-    return Connection(_base_url_from(base_url), key or None, defaults, app_name, on_attempt, is_logged)
+    contract = os.environ.get(f"{ENVIRONMENT}_CONTRACT") or None
+    return Connection(_base_url_from(base_url), key or None, defaults, app_name, on_attempt, is_logged, contract)
 
 
 def complete(timeout: float, connect_timeout: float, max_retries: int, headers: Headers | None) -> Complete:

@@ -106,12 +106,14 @@ class OpenStream:
         silence: float,
         failure: Callable[[Message], GatewayError],
         unreadable: Callable[[str], GatewayError],
+        told: Callable[[Any], Any],
     ) -> None:
         """Made when the head of a reply has come, for streams that may be silent for so many seconds."""
         self.reply = reply
         self.failure_in = failure
         """The error that a message tells of."""
         self._unreadable = unreadable
+        self._told = told
         self._silence = silence
         self._parser = Parser()
         self._messages: deque[Message] = deque()
@@ -128,9 +130,10 @@ class OpenStream:
             UnexpectedReplyError: There is none.
         """
         try:
-            return msgspec.convert(msgspec.json.decode(message.data)["json"], kind)
+            event = msgspec.convert(msgspec.json.decode(message.data)["json"], kind)
         except (*UNREADABLE, KeyError, TypeError) as error:
             raise self._unreadable(message.data) from error
+        return self._told(event)
 
 
 class Stream(OpenStream):

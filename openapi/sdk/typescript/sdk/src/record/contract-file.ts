@@ -8,6 +8,9 @@ export interface Need {
   readonly test?: string | undefined;
   readonly sends: readonly string[];
   readonly reads?: readonly string[];
+  readonly requires?: readonly string[];
+  /** Only other SDKs write it. */
+  readonly decodes?: true;
   readonly reasons: readonly string[];
 }
 
@@ -59,11 +62,14 @@ const merged = (needs: readonly Need[]): Need[] => {
     const { operation, test, sends } = need;
     // Where none says what is read, any member may be.
     const reads = [earlier?.reads, need.reads].filter((read) => read !== undefined);
+    const requires = united(earlier?.requires ?? [], need.requires ?? []);
     byKey.set(keyOf(need), {
       operation,
       ...(test !== undefined && { test }),
       sends,
       ...(reads.length > 0 && { reads: withoutHolders(united(...reads)) }),
+      ...(requires.length > 0 && { requires }),
+      ...((earlier?.decodes ?? need.decodes) && { decodes: true }),
       reasons: united(earlier?.reasons ?? [], need.reasons),
     });
   }

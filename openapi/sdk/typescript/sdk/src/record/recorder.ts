@@ -19,6 +19,7 @@ interface Need {
   readonly test: string | undefined;
   readonly sends: readonly string[];
   readonly reads: Set<string>;
+  readonly requires: Set<string>;
   readonly reasons: Set<string>;
 }
 
@@ -64,11 +65,11 @@ class Recorder {
   /** Records an output, or an event of a stream. Returns it as one that records what is read of it. */
   answer<T>(about: About, output: T): T {
     const { id, members } = about.operation;
-    const { reads } = this.#needOf(about) ?? {};
-    if (!reads) return output;
-    const note = (pointer: string): void => this.#add(reads, pointer);
+    const need = this.#needOf(about);
+    if (!need) return output;
+    const note = (pointer: string): void => this.#add(need.reads, pointer);
     // The SDK refuses an output without these.
-    for (const member of members) note(pointerTo(member));
+    for (const member of members) this.#add(need.requires, pointerTo(member));
     return watched(output, { maps: parts[id]?.maps ?? [], note });
   }
 
@@ -86,7 +87,7 @@ class Recorder {
     const key = keyOf(call);
     const known = this.#needs.get(key);
     if (known) return known;
-    const need = { ...call, reads: new Set<string>(), reasons: new Set<string>() };
+    const need = { ...call, reads: new Set<string>(), requires: new Set<string>(), reasons: new Set<string>() };
     this.#needs.set(key, need);
     this.#writeSoon();
     return need;
@@ -110,6 +111,7 @@ class Recorder {
     const needs = Array.from(this.#needs.values(), (need) => ({
       ...need,
       reads: [...need.reads],
+      requires: [...need.requires],
       reasons: [...need.reasons],
     }));
     addNeeds(this.#file, needs);
