@@ -29,6 +29,7 @@ const languages = [
     needs: ['python3'],
     extension: '.py',
     variants: [undefined, 'async'],
+    records: true,
   },
   {
     name: 'go',

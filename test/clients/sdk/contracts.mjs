@@ -20,24 +20,33 @@ const textIn = (file, changes = {}) =>
   JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...changes }, null, 2);
 const { version } = JSON.parse(published).info;
 
-/** The document without a member of the games in lists. */
-const documentWithout = (member) => {
-  const document = JSON.parse(published);
-  const game = document.components.schemas.GameSummary;
-  delete game.properties[member];
-  game.required = game.required.filter((name) => name !== member);
-  return JSON.stringify(document);
-};
+/** Has the games in lists lack a member. */
+const withoutMember =
+  (member) =>
+  ({ GameSummary: game }) => {
+    delete game.properties[member];
+    game.required = game.required.filter((name) => name !== member);
+  };
 
-/** Whether a document may be released, by a contract: the status that `can-i-deploy` ends with. */
-const canIDeploy = async (folder, member, contract) => {
-  const document = join(folder, `without-${member}.json`);
-  writeFileSync(document, documentWithout(member));
+/** What the document has otherwise, and whether that breaks a client which decodes all of an output, and one which does not. */
+const CHANGES = [
+  { name: 'no title, which is read', change: withoutMember('title'), decoding: 1, other: 1 },
+  { name: 'no views', change: withoutMember('viewCount'), decoding: 1, other: 0 },
+  { name: 'a new word', change: ({ TotalRelation }) => TotalRelation.enum.push('fresh'), decoding: 0, other: 0 },
+];
+
+/** Whether a changed document may be released, by a contract: the status that `can-i-deploy` ends with. */
+const canIDeploy = async (folder, { name, change }, contract) => {
+  const changed = JSON.parse(published);
+  change(changed.components.schemas);
+  const document = join(folder, `${name}.json`);
+  writeFileSync(document, JSON.stringify(changed));
   const args = [PROGRAM, 'can-i-deploy', '--document', document, '--contracts', contract];
-  return execute(process.execPath, args).then(
+  const status = await execute(process.execPath, args).then(
     () => 0,
     ({ code }) => code,
   );
+  return `${name}: ${status}`;
 };
 
 /**
@@ -60,11 +69,10 @@ export const checkContracts = async (run, compare, expected) => {
       await run({ ...env, CONTENT_GATEWAY_CONTRACT: file });
       compare(textIn(file), textIn(new URL(expected, import.meta.url), { contract: version }));
     }
-    const answers = await Promise.all(['title', 'viewCount'].map((member) => canIDeploy(folder, member, file)));
-    compare(
-      `without a title: ${answers[0]}, without its views: ${answers[1]}`,
-      'without a title: 1, without its views: 0',
-    );
+    const { needs } = JSON.parse(readFileSync(file, 'utf8'));
+    const kind = needs.some(({ decodes }) => decodes) ? 'decoding' : 'other';
+    const answers = await Promise.all(CHANGES.map((change) => canIDeploy(folder, change, file)));
+    compare(answers.join('\n'), CHANGES.map((change) => `${change.name}: ${change[kind]}`).join('\n'));
   } finally {
     await sandbox.stop();
     rmSync(folder, { recursive: true });

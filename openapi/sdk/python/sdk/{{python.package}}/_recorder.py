@@ -108,15 +108,17 @@ def _telling(kind: type[Model], path: str, note: Callable[[str], None]) -> type[
         _read_all(self)
         return plain(self).__reduce__()
 
-    def all_read(name: str) -> Callable[..., Any]:
-        whole = getattr(kind, name)
+    def equals(self: Model, other: object) -> bool:
+        _read_all(self)
+        return plain(self) == other
 
-        def reading(self: Model, *given: Any) -> Any:
-            for one in (self, *given):
-                _read_all(one)
-            return whole(self, *given)
+    def to_dict(self: Model) -> dict[str, Any]:
+        _read_all(self)
+        return kind.to_dict(self)
 
-        return reading
+    def to_json(self: Model) -> str:
+        _read_all(self)
+        return kind.to_json(self)
 
     members = {
         "__module__": kind.__module__,
@@ -125,7 +127,9 @@ def _telling(kind: type[Model], path: str, note: Callable[[str], None]) -> type[
         "__getattribute__": read,
         "__repr__": printed,
         "__reduce__": reduced,
-        **{name: all_read(name) for name in ("__eq__", "to_dict", "to_json")},
+        "__eq__": equals,
+        "to_dict": to_dict,
+        "to_json": to_json,
     }
     return new_class(kind.__name__, (kind,), exec_body=lambda namespace: namespace.update(members))
 
