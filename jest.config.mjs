@@ -15,6 +15,7 @@ const programs = {
   chromium: { color: 'yellow', global: 'TEST_CHROMIUM', find: available.findChromium },
   oasdiff: { color: 'green', global: 'TEST_OASDIFF', find: available.findOasdiff },
   galera: { global: 'TEST_GALERA', find: available.findGalera },
+  languages: { global: 'TEST_LANGUAGES', find: available.findLanguages },
   haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
 };
 const ofTier = tests.filter((test) => test.tier === tier);

@@ -143,6 +143,22 @@ export const findRedis = () => {
   };
 };
 
+/** The paths of what runs consumers in other languages than ours, and what to say if there is none. */
+export const findLanguages = () => {
+  const languages = { python: find('python3'), go: find('go') };
+  const lacking = Object.keys(languages).filter((name) => !languages[name]);
+  return lacking.length === 0
+    ? { languages, notices: [] }
+    : {
+        notices: [
+          [
+            `No ${lacking.join(', no ')} found: what \`can-i-deploy\` says was not held against consumers.`,
+            '  apt-get install --no-install-recommends python3-venv golang',
+          ],
+        ],
+      };
+};
+
 /** The path of Prometheus' tool that checks metrics and rules, and what to say if there is none. */
 export const findPromtool = () => {
   const promtool = find('promtool');

@@ -1,25 +1,36 @@
 /**
  * @engines sqlite
  * @tier long
+ * @needs languages
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { type ConsumerContract, ConsumerContract as Format } from '../../../contract/consumer-contract.ts';
-import { version } from '../../../src/base/version.ts';
+import type { ConsumerContract } from '../../../contract/consumer-contract.ts';
 import { documented } from '../../../src/testkit/conformance/document/client-document.ts';
 import { changesFor } from '../../../src/testkit/conformance/document/compare.ts';
 import { impactOf } from '../../../src/testkit/consumers/impact.ts';
-import { NeedRecorder } from '../../../src/testkit/consumers/recording-proxy.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { markdownTable } from '../../harness/markdown-table.mjs';
+import {
+  type Answer,
+  buildConsumers,
+  type RunningConsumer,
+  type SentCall,
+  type Service,
+  startConsumer,
+  startStandIn,
+} from './samples.ts';
 
-// Whether what `can-i-deploy` says is true: the document is mutated in each place and way, and the tests of three consumers run
-// against a service that takes and answers what the mutant says. Where one fails, the mutant is unsafe.
+// Whether what `can-i-deploy` says is true: the document is mutated in each place and way, and the tests of three consumers, with
+// the TypeScript SDK, the Python SDK and Go's HTTP client, run against a service that takes and answers what the mutant says. Where
+// one fails, the mutant is unsafe.
 
 // oxlint-disable-next-line typescript/no-explicit-any -- schemas that are changed anywhere
 type Json = Record<string, any>;
 
+/** For the SDKs to be made, also where what makes them is installed first. */
+const BUILDING_MS = 300_000;
 const RESULTS = new URL('RESULTS.md', import.meta.url);
 const published = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
 /** The operations of the consumers; no other matters to them. */
@@ -49,134 +60,34 @@ const newDocument = (): Json => JSON.parse(called) as Json;
 /** As it is published: it is never changed. */
 const original = newDocument();
 
-/** A call that failed. */
-class Failure extends Error {
-  readonly reason: string;
-
-  constructor(reason: string) {
-    super(reason);
-    this.reason = reason;
-  }
-}
-
-type Call = (id: string, input?: object) => Promise<Json>;
-
-const text = (value: unknown): string => {
-  if (typeof value !== 'string') throw new TypeError('no text');
-  return value;
-};
-const optional = (value: unknown): string | null => (value === null ? null : text(value));
-const number = (value: unknown): number => {
-  if (typeof value !== 'number') throw new TypeError('no number');
-  return value;
-};
-const list = (value: unknown): Json[] => {
-  if (!Array.isArray(value)) throw new TypeError('no list');
-  return value as Json[];
-};
-const oneOf = (value: unknown, words: readonly string[]): void => {
-  if (!words.includes(text(value))) throw new TypeError('an unknown word');
-};
-
-/** The tests of the consumers, which throw where what comes is not what they can bear. */
-const consumers: Record<string, Record<string, (call: Call) => Promise<void>>> = {
-  'shop-web': {
-    'shows covers': async (call) => {
-      const page = await call('game.list', { limit: 3, page: 1, sortBy: 'views', tagSlugs: ['rpg'] });
-      number(page['total']);
-      oneOf(page['totalRelation'], ['eq', 'gte']);
-      for (const { title, coverUrl, tags } of list(page['items'])) {
-        text(title);
-        optional(coverUrl);
-        for (const { name } of list(tags)) text(name);
-      }
-    },
-    'says that a game is gone': async (call) => {
-      try {
-        await call('game.getById', { id: 'none' });
-      } catch (error) {
-        if (!(error instanceof Failure) || error.reason !== 'GAME_NOT_FOUND') throw error;
-      }
-    },
-  },
-  'author-tool': {
-    'publishes a game': async (call) => {
-      const made = await call('game.create', {
-        title: 'A game',
-        description: 'About it',
-        tagNames: ['rpg'],
-        extraInfo: { downloads: [{ name: 'Mirror', url: 'https://a.example/x' }], platforms: ['Windows'] },
-      });
-      text(made['id']);
-      text(made['createdAt']);
-      for (const { url } of list((made['extraInfo'] as Json)['downloads'])) text(url);
-    },
-  },
-  'profile-page': {
-    'shows who I am': async (call) => {
-      const me = await call('user.me');
-      text(me['nickname']);
-      optional(me['bio']);
-      for (const scope of list((me['apiKey'] as Json)['scopes'])) {
-        oneOf(scope, ['content:write', 'user:read', 'user:write', 'webhook:write']);
-      }
-    },
-    'changes the profile': async (call) => {
-      const me = await call('user.updateProfile', { bio: 'A text', socialLinks: { site: '@me' }, pronouns: null });
-      optional(me['bio']);
-      text((me['socialLinks'] as Json)['site']);
-    },
-    'shows posts': async (call) => {
-      for (const { id, imageCount } of list((await call('image.list', { limit: 2, page: 1 }))['items'])) {
-        text(id);
-        number(imageCount);
-      }
-    },
-  },
-};
-
 let app: TestApp;
 let user: TestUser;
-const replies = new Map<string, Json>();
+let consumers: Awaited<ReturnType<typeof buildConsumers>>;
+let standIn: Awaited<ReturnType<typeof startStandIn>>;
 let contracts: ConsumerContract[];
+const running = new Map<string, RunningConsumer>();
 
-/** A value whose reading is noted, as a pointer. */
-const watched = (value: unknown, path: string, reads: Set<string>): unknown => {
-  if (typeof value !== 'object' || value === null) return value;
-  return new Proxy(value, {
-    get: (target, name) => {
-      const inner = Reflect.get(target, name) as unknown;
-      if (typeof name !== 'string' || !Object.hasOwn(target, name) || (Array.isArray(target) && name === 'length')) {
-        return inner;
-      }
-      const place = `${path}/${Array.isArray(target) ? '*' : name}`;
-      reads.add(place);
-      return watched(inner, place, reads);
-    },
-  });
-};
+/** The calls of a consumer, and how the service answers them. */
+interface Exchange extends SentCall {
+  answer: Answer;
+}
+const exchanges = new Map<string, Exchange[]>();
+/** What came of the tests of a consumer, by how its calls were answered. */
+const outcomes = new Map<string, boolean>();
+/** How the service words a failure. */
+let failure: Json;
 
-/** Runs the tests of a consumer against the service, and records its contract. */
+/** Records the contract of a consumer, and its calls. */
 const record = async (consumer: string): Promise<ConsumerContract> => {
-  const recorder = new NeedRecorder();
-  const reads = new Map<string, Set<string>>();
-  for (const [name, run] of Object.entries(consumers[consumer] ?? {})) {
-    await run(async (id, input = {}) => {
-      const { body } = await app.send(id as never, input, user.key);
-      const reason = (body as Json)['error']?.json.data.reason as string | undefined;
-      recorder.add(name, id, { json: input }, reason);
-      replies.set(`${consumer} ${name} ${id}`, body as Json);
-      if (reason !== undefined) throw new Failure(reason);
-      const read = reads.get(`${name} ${id}`) ?? new Set<string>();
-      reads.set(`${name} ${id}`, read);
-      return watched((body as Json)['result'].data.json, '', read) as Json;
-    });
-  }
-  const needs = recorder.needs().map((need) => ({
-    ...need,
-    reads: [...(reads.get(`${need.test} ${need.operation}`) ?? [])].toSorted(),
-  }));
-  return Format.parse({ consumer, contract: version, needs });
+  const made: Exchange[] = [];
+  exchanges.set(consumer, made);
+  standIn.service = async ({ id, input }) => {
+    const { status, body } = await app.send(id as never, input, user.key);
+    const answer = { status, body: body as object };
+    made.push({ id, input, answer });
+    return answer;
+  };
+  return consumers.record(consumer, standIn.url);
 };
 
 const resolved = (document: Json, schema: Json): Json =>
@@ -442,45 +353,70 @@ const validatorsOf = (document: Json) => {
   };
 };
 
-/** Whether a consumer's tests pass against a service with a mutant. */
-const bears = async (
-  consumer: string,
+const refusal = (reason: string, status: number): Answer => {
+  const body = structuredClone(failure);
+  Object.assign(body['error'].json.data as Json, { reason, httpStatus: status });
+  return { status, body };
+};
+
+/** How a service with a mutant answers a call. */
+const answerTo = (
+  { id, input, answer: { status, body } }: Exchange,
   takes: (id: string) => ValidateFunction,
   { target, answer, instead }: Mutant,
-): Promise<boolean> => {
-  for (const [name, run] of Object.entries(consumers[consumer] ?? {})) {
-    try {
-      await run(async (id, input = {}) => {
-        const reply = replies.get(`${consumer} ${name} ${id}`) as Json;
-        const isMutated = instead?.id === id;
-        if (isMutated && instead.only === undefined) throw new Failure(instead.reason);
-        if (!takes(id)({ json: input })) throw new Failure('VALIDATION_FAILED');
-        const reason = reply['error']?.json.data.reason as string | undefined;
-        if (reason !== undefined) throw new Failure(isMutated && reason === instead.only ? instead.reason : reason);
-        const output = structuredClone(reply['result'].data.json) as Json;
-        if (!target || !answer) return output;
-        // By the document as it was: the mutant may not have the place any more.
-        const { post: was } = original['paths'][`/api/trpc/${id}`] as Json;
-        const schema = was['responses']['200'].content['application/json'].schema as Json;
-        const whole = changeReply(original, schema, { result: { data: { json: output } } }, target, answer) as Json;
-        return whole['result'].data.json as Json;
-      });
-    } catch {
-      return false;
-    }
-  }
-  return true;
+): Answer => {
+  const isMutated = instead?.id === id;
+  if (isMutated && instead.only === undefined) return refusal(instead.reason, 404);
+  if (!takes(id)({ json: input })) return refusal('VALIDATION_FAILED', 400);
+  const reason = (body as Json)['error']?.json.data.reason as string | undefined;
+  if (reason !== undefined)
+    return isMutated && reason === instead.only ? refusal(instead.reason, status) : { status, body };
+  if (!target || !answer) return { status, body };
+  // By the document as it was: the mutant may not have the place any more.
+  const { post: was } = original['paths'][`/api/trpc/${id}`] as Json;
+  const schema = was['responses']['200'].content['application/json'].schema as Json;
+  return { status, body: changeReply(original, schema, body, target, answer) as object };
+};
+
+/** Answers calls that are known, and no other. */
+const playing =
+  (known: readonly Exchange[]): Service =>
+  ({ id, input }) => {
+    const found = known.find((one) => one.id === id && JSON.stringify(one.input) === JSON.stringify(input));
+    if (!found) throw new Error(`${id} was called otherwise: ${JSON.stringify(input)}`);
+    return found.answer;
+  };
+
+/** Whether a consumer's tests pass against a service with a mutant. What is answered alike is tried once. */
+const bears = async (consumer: string, takes: (id: string) => ValidateFunction, mutant: Mutant): Promise<boolean> => {
+  const answered = (exchanges.get(consumer) ?? []).map((one) => ({ ...one, answer: answerTo(one, takes, mutant) }));
+  const key = JSON.stringify([consumer, answered]);
+  const known = outcomes.get(key);
+  if (known !== undefined) return known;
+  standIn.service = playing(answered);
+  const isBorne = (await running.get(consumer)?.run()) === 'passed';
+  outcomes.set(key, isBorne);
+  return isBorne;
 };
 
 beforeAll(async () => {
-  app = await startApp();
+  [app, consumers, standIn] = await Promise.all([startApp(), buildConsumers(), startStandIn()]);
   user = await app.aUser({ scopes: ['content:write', 'user:read', 'user:write'] });
   await app.aGame({ title: 'One', tagNames: ['rpg'], coverUrl: 'https://a.example/c.png' }, user);
   await app.anImagePost({}, user);
+  failure = (await app.send('game.getById', { id: 'none' })).body as Json;
   contracts = [];
-  for (const consumer of Object.keys(consumers)) contracts.push(await record(consumer));
+  for (const [consumer, program] of Object.entries(consumers.programs)) {
+    contracts.push(await record(consumer));
+    running.set(consumer, startConsumer(program, standIn.url));
+  }
+}, BUILDING_MS);
+afterAll(async () => {
+  await Promise.all([...running.values()].map(({ stop }) => stop()));
+  standIn.stop();
+  consumers.remove();
+  await app.stop();
 });
-afterAll(() => app.stop());
 
 describe('can-i-deploy, for mutants of the document', () => {
   test('calls none safe that breaks a consumer, and few unsafe that break none', async () => {
@@ -496,7 +432,7 @@ describe('can-i-deploy, for mutants of the document', () => {
       mutant.apply();
       const impacts = impactOf(changesFor(before, documented('now', document)), { contracts });
       const takes = mutant.kind.startsWith('request') ? validatorsOf(document) : usual;
-      for (const consumer of Object.keys(consumers)) {
+      for (const consumer of running.keys()) {
         const isSafe = !impacts.some(({ affected }) => affected.some((one) => one.consumer === consumer));
         const isBorne = await bears(consumer, takes, { ...mutant, ...(target && { target }) });
         const row = rows.get(mutant.kind) ?? { mutants: 0, broken: 0, falselySafe: 0, falselyUnsafe: 0 };
@@ -527,7 +463,7 @@ describe('can-i-deploy, for mutants of the document', () => {
     if (process.env['UPDATE_RESULTS'] === 'true') {
       writeFileSync(
         RESULTS,
-        `# Is \`can-i-deploy\` right?\n\n\`UPDATE_RESULTS=true TEST_TIER=long npm test -- test/testkit/consumers/mutations.test.ts\` wrote this table. It mutates the published\ndocument in each place that three consumers use, and runs their tests against a service that takes and answers what the mutant says.\n\n${table}\n`,
+        `# Is \`can-i-deploy\` right?\n\n\`UPDATE_RESULTS=true TEST_TIER=long npm test -- test/testkit/consumers/mutations.test.ts\` wrote this table. It mutates the published\ndocument in each place that three consumers use, and runs their tests against a service that takes and answers what the mutant says. One has the\nTypeScript SDK and one the Python SDK, which recorded their contracts; the third is in Go, and its reads are told by hand.\n\n${table}\n`,
       );
     }
     expect(falselySafe).toEqual([]);

@@ -1,0 +1,156 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type ConsumerContract, parseConsumerContract } from '../../../contract/consumer-contract.ts';
+import { version } from '../../../src/base/version.ts';
+import { contractOf, startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
+
+// Three consumers, each in a language of its own, and the service that their tests call.
+
+declare global {
+  /** The paths of what compiles or runs them, set by jest.config.mjs. */
+  var TEST_LANGUAGES: { python: string; go: string };
+}
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const execute = promisify(execFile);
+
+/** A reply: its status and its body. */
+export interface Answer {
+  status: number;
+  body: object;
+}
+
+/** A call: its operation, and the input as it came. */
+export interface SentCall {
+  id: string;
+  input: object;
+}
+
+/** What calls are answered by. */
+export type Service = (call: SentCall) => Answer | Promise<Answer>;
+
+/** A server whose service can be replaced. */
+export const startStandIn = async () => {
+  const standIn: { url: string; service: Service; stop: () => void } = {
+    url: '',
+    service: ({ id }) => Promise.reject(new Error(`${id} has no answer.`)),
+    stop: () => server.close().closeAllConnections(),
+  };
+  const answer = async (path: string, body: Buffer): Promise<Answer> => {
+    const { json } = JSON.parse(body.toString()) as { json: object };
+    return standIn.service({ id: path.replace('/api/trpc/', ''), input: json });
+  };
+  const server = createServer((request, response) => {
+    void buffer(request)
+      .then((body) => answer(request.url ?? '', body))
+      .catch((error: unknown) => ({ status: 500, body: { unexpected: String(error) } }))
+      .then(({ status, body }) => {
+        response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+      });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return standIn;
+};
+
+/** A program that runs the tests of a consumer as often as it is asked to. */
+export interface RunningConsumer {
+  /** Returns `passed`, or why a test failed. */
+  run: () => Promise<string>;
+  /** Lets it end, which it does by itself. */
+  stop: () => Promise<void>;
+}
+
+interface Program {
+  command: string;
+  args: string[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** Starts a consumer that calls a service. */
+export const startConsumer = (
+  { command, args, env }: Program,
+  url: string,
+  more: NodeJS.ProcessEnv = {},
+): RunningConsumer => {
+  const variables = { ...process.env, ...env, CONTENT_GATEWAY_URL: url, CONTENT_GATEWAY_API_KEY: 'key', ...more };
+  const child: ChildProcess = spawn(command, args, { env: variables, stdio: ['pipe', 'pipe', 'inherit'] });
+  const { stdin, stdout } = child;
+  if (!stdin || !stdout) throw new Error('It has no pipes.');
+  const lines = createInterface(stdout)[Symbol.asyncIterator]();
+  const ended = once(child, 'close');
+  return {
+    run: async () => {
+      stdin.write('\n');
+      const { value, done } = await lines.next();
+      if (done) throw new Error(`${command} ${args.join(' ')} has ended.`);
+      return value;
+    },
+    stop: async () => {
+      stdin.end();
+      await ended;
+    },
+  };
+};
+
+/** Of the consumer without an SDK: what its tests read, by the operation. */
+const READS: Record<string, string[]> = {
+  'user.updateProfile': ['/bio', '/socialLinks/*'],
+  'image.list': ['/items/*/id', '/items/*/imageCount', '/totalRelation'],
+};
+
+/** Builds what the consumers are made with, in a folder that is gone afterwards. */
+export const buildConsumers = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'consumers-'));
+  const sample = (name: string): string => fileURLToPath(new URL(`samples/${name}`, import.meta.url));
+  const built = join(folder, 'profile-page');
+  const [{ stdout: tools }] = await Promise.all([
+    execute(join(root, 'openapi/sdk/python/tools')),
+    execute(process.execPath, [join(root, 'openapi/sdk/generate.mjs'), 'typescript', 'python'], {
+      env: { ...process.env, SDK_BUILD: folder, CI: 'true' },
+      cwd: root,
+    }),
+    execute(TEST_LANGUAGES.go, ['build', '-o', built, sample('profile-page.go')]),
+  ]);
+  const programs: Record<string, Program> = {
+    'shop-web': {
+      command: process.execPath,
+      args: [sample('shop-web.mjs')],
+      env: { SDK: join(folder, 'typescript/dist/index.js') },
+    },
+    'author-tool': {
+      command: join(tools.trim(), 'python'),
+      args: ['-B', sample('author_tool.py')],
+      env: { PYTHONPATH: join(folder, 'python') },
+    },
+    'profile-page': { command: built, args: [], env: {} },
+  };
+
+  /** Has the SDK of a consumer record its contract, or the proxy where there is none. */
+  const record = async (consumer: string, url: string): Promise<ConsumerContract> => {
+    const program = programs[consumer] as Program;
+    const file = join(folder, `${consumer}.json`);
+    const proxy = await startRecordingProxy(url, 0);
+    const env = { CONTENT_GATEWAY_CONTRACT: file, CONTENT_GATEWAY_CONSUMER: consumer };
+    const running = startConsumer(program, proxy.url, env);
+    const came = await running.run();
+    await running.stop();
+    await proxy.stop();
+    if (came !== 'passed') throw new Error(`${consumer}: ${came}`);
+    if (consumer !== 'profile-page') return parseConsumerContract(file, readFileSync(file, 'utf8'));
+    const { needs, ...rest } = contractOf({ consumer, contract: version }, proxy.recorder);
+    return { ...rest, needs: needs.map((need) => ({ ...need, reads: READS[need.operation] ?? [] })) };
+  };
+
+  return { programs, record, remove: () => rmSync(folder, { recursive: true }) };
+};
