@@ -91,10 +91,11 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
   if (!reads) return [];
   const lost = [
     ...reads.filter((pointer) => isWithin(pointer, answered)),
-    // It may be of any type, but what it is in may not.
+    // Such a member may be of another type; what it is in may not.
     ...requires.filter((pointer) => isWithin(pointer, answered) && (change.absent || pointer !== answered)),
   ];
   if (lost.length > 0) return [...new Set(lost)];
+  // To decode, new words are text.
   return decodes && !change.words ? [answered] : undefined;
 };
 
@@ -112,7 +113,7 @@ const affectedContract = (change: Change, { consumer, needs }: ConsumerContract)
 
 /**
  * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
- * not what it newly requires, that read, or refuse a reply without, what it no longer holds, or handle a reason that no longer comes. Of a use it is not
+ * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
  * known what is read, nor what each call sends: it is broken by any such change of an operation that it called.
  */
 export const impactOf = (changes: readonly Change[], { uses = [], contracts = [] }: Consumers): Impact[] =>

@@ -91,10 +91,11 @@ describe('record', () => {
         { ...list, reasons: [] },
       ],
     });
-    const reads = ['/items/*/coverUrl'];
-    writeFileSync(out, JSON.stringify({ ...made, needs: made.needs.map((need) => ({ ...need, reads })) }));
+    const said = { reads: ['/items/*/coverUrl'], requires: ['/items'], decodes: true };
+    const needs = made.needs.map((need) => ({ ...need, ...said }));
+    writeFileSync(out, JSON.stringify({ ...made, needs }));
     await record();
-    expect(read(out).needs.map((need) => need.reads)).toEqual([reads, reads]);
+    expect(read(out).needs).toEqual(needs);
   });
 
   test('passes on what comes, of batches, reads by GET and streams, and notes each call', async () => {
@@ -210,6 +211,60 @@ describe('can-i-deploy', () => {
       'what holds what is read',
       (schemas) => void delete schemas['GameListOutput'].properties.items,
       need(['/items/*/title']),
+      true,
+    ],
+    [
+      'a member without which the client refuses an output',
+      (schemas) => void schemas['GameListOutput'].required.shift(),
+      need([], { requires: ['/items', '/total'] }),
+      true,
+    ],
+    [
+      'the type of such a member',
+      (schemas) => void (schemas['GameListOutput'].properties.total.type = 'string'),
+      need([], { requires: ['/items', '/total'] }),
+      false,
+    ],
+    [
+      'the type of what an output is in',
+      (schemas) => void (schemas['GameListOutput'].type = ['object', 'null']),
+      need([], { requires: ['/items', '/total'] }),
+      true,
+    ],
+    [
+      'a type that is decoded',
+      (schemas) => void (schemas['GameSummary'].properties.viewCount.type = 'string'),
+      need([], { decodes: true }),
+      true,
+    ],
+    [
+      'a member that is decoded and may be missing',
+      (schemas) => void schemas['GameSummary'].required.pop(),
+      need([], { decodes: true }),
+      true,
+    ],
+    [
+      'a type that is not decoded',
+      (schemas) => void (schemas['GameSummary'].properties.viewCount.type = 'string'),
+      need([]),
+      false,
+    ],
+    [
+      'a word that is new, and decoded',
+      (schemas) => schemas['TotalRelation'].enum.push('fresh'),
+      need([], { decodes: true }),
+      false,
+    ],
+    [
+      'words to any text, which is decoded',
+      (schemas) => void delete schemas['TotalRelation'].enum,
+      need([], { decodes: true }),
+      false,
+    ],
+    [
+      'a word that is new, and read',
+      (schemas) => schemas['TotalRelation'].enum.push('fresh'),
+      need(['/totalRelation'], { decodes: true }),
       true,
     ],
     [

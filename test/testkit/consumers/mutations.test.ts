@@ -463,7 +463,7 @@ describe('can-i-deploy, for mutants of the document', () => {
     if (process.env['UPDATE_RESULTS'] === 'true') {
       writeFileSync(
         RESULTS,
-        `# Is \`can-i-deploy\` right?\n\n\`UPDATE_RESULTS=true TEST_TIER=long npm test -- test/testkit/consumers/mutations.test.ts\` wrote this table. It mutates the published\ndocument in each place that three consumers use, and runs their tests against a service that takes and answers what the mutant says. One has the\nTypeScript SDK and one the Python SDK, which recorded their contracts; the third is in Go, and its reads are told by hand.\n\n${table}\n`,
+        `# Is \`can-i-deploy\` right?\n\n\`UPDATE_RESULTS=true TEST_TIER=long npm test -- test/testkit/consumers/mutations.test.ts\` wrote this table. It mutates the published\ndocument in each place that three consumers use, and runs their tests against a service that takes and answers what the mutant says.\nOne has the TypeScript SDK and one the Python SDK, which recorded their contracts; the third is in Go, and its reads are told by hand.\n\n${table}\n`,
       );
     }
     expect(falselySafe).toEqual([]);

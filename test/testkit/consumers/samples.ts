@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,17 +45,13 @@ export const startStandIn = async () => {
     service: ({ id }) => Promise.reject(new Error(`${id} has no answer.`)),
     stop: () => server.close().closeAllConnections(),
   };
-  const answer = async (path: string, body: Buffer): Promise<Answer> => {
-    const { json } = JSON.parse(body.toString()) as { json: object };
-    return standIn.service({ id: path.replace('/api/trpc/', ''), input: json });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { json } = JSON.parse((await buffer(request)).toString()) as { json: object };
+    const { status, body } = await standIn.service({ id: (request.url ?? '').replace('/api/trpc/', ''), input: json });
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   };
   const server = createServer((request, response) => {
-    void buffer(request)
-      .then((body) => answer(request.url ?? '', body))
-      .catch((error: unknown) => ({ status: 500, body: { unexpected: String(error) } }))
-      .then(({ status, body }) => {
-        response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-      });
+    answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
