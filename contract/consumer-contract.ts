@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import { Count, Timestamp } from './common.ts';
+import { exampleContract } from './examples.ts';
+import { lengths, MAX_CONTRACTS, MAX_NEEDED_MEMBERS, MAX_NEEDS } from './limits.ts';
+import { noInput, procedure, router } from './procedure.ts';
+import { form, line, text, words } from './text.ts';
 
 const Pointers = z.array(z.string().regex(/^\//, 'must be a JSON pointer such as /items/*/title'));
 
@@ -42,10 +47,10 @@ export type Need = z.output<typeof Need>;
 export class ConsumerContractError extends Error {}
 
 /** Reads a consumer contract. @throws ConsumerContractError */
-export const parseConsumerContract = (name: string, text: string): ConsumerContract => {
+export const parseConsumerContract = (name: string, source: string): ConsumerContract => {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(source);
   } catch {
     throw new ConsumerContractError(`${name} is no JSON.`);
   }
@@ -56,3 +61,102 @@ export const parseConsumerContract = (name: string, text: string): ConsumerContr
 
 /** The JSON Schema of consumer contracts. */
 export const consumerContractSchema = (): object => z.toJSONSchema(ConsumerContract, { io: 'input' });
+
+const names = (schema: z.ZodType<string>) => z.array(schema).max(MAX_NEEDED_MEMBERS);
+const pointers = names(
+  text(1, lengths.pointer, form('^[/][^\\x00]*$', 'must be a JSON pointer such as /items/*/title')),
+);
+const described = <S extends z.ZodType>(schema: S, { description }: z.ZodType): S => schema.describe(description ?? '');
+const { operation, test, sends, reads, requires, decodes, reasons } = Need.shape;
+
+/** A need, as far as the gateway keeps it: what a file may hold has no limits. */
+const PublishedNeed = z
+  .strictObject({
+    operation: described(line(1, lengths.contractName), operation),
+    test: described(text(1, lengths.testName).optional(), test),
+    sends: described(pointers, sends),
+    reads: described(pointers.optional(), reads),
+    requires: described(pointers.optional(), requires),
+    decodes: described(z.boolean().optional(), decodes),
+    reasons: described(names(line(1, lengths.contractName)), reasons),
+  })
+  .meta({ id: 'ConsumerNeedInput', description: 'What a consumer needs of an operation.' });
+
+const ConsumerName = text(1, lengths.consumer, words);
+const ContractTag = text(
+  1,
+  lengths.contractTag,
+  form('^[A-Za-z0-9][A-Za-z0-9._-]*$', 'must be letters, digits, ".", "_" and "-"'),
+);
+const GatewayVersion = line(1, lengths.version);
+
+/** A consumer contract, as far as the gateway keeps it. */
+const PublishedContract = z
+  .strictObject({
+    consumer: described(ConsumerName, ConsumerContract.shape.consumer),
+    contract: described(GatewayVersion, ConsumerContract.shape.contract),
+    needs: described(z.array(PublishedNeed).max(MAX_NEEDS), ConsumerContract.shape.needs),
+  })
+  .meta({
+    id: 'ConsumerContractInput',
+    description: 'What a consumer sends, what it reads, and which failures it handles, by its tests.',
+  });
+
+const ContractSummary = z
+  .object({
+    consumer: z.string().describe('The name of the consumer'),
+    tag: z.string().describe('The tag under which the contract is kept'),
+    contract: z.string().describe('The version of the gateway that the consumer was tested with'),
+    needCount: Count.describe('The number of its needs'),
+    publishedAt: Timestamp.describe('When it was last published'),
+  })
+  .meta({ id: 'ConsumerContractSummary', description: 'A consumer contract that was published.' });
+
+const ofContract = {
+  consumer: ConsumerName.describe('The name of the consumer'),
+  tag: ContractTag.describe('The tag under which the contract is kept'),
+};
+const { needs, publishedAt, tag, ...ofExample } = exampleContract;
+const exampleSummary = { ...ofExample, tag, needCount: needs.length, publishedAt };
+
+export const consumerContract = router('consumerContract', {
+  publish: procedure({
+    summary: 'Publish a contract',
+    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file of \`record\` or the TypeScript SDK is a \`contract\`, without a \`$schema\`. A user has ${MAX_CONTRACTS} at most.`,
+    access: 'contract:write',
+    effect: 'write',
+    input: z.strictObject({
+      tag: ContractTag.describe('A word for where this version of the consumer is in use, such as `production`'),
+      contract: PublishedContract,
+    }),
+    holdsManyValues: true,
+    output: ContractSummary,
+    errors: ['CONTRACT_LIMIT'],
+    example: { input: { tag, contract: { ...ofExample, needs } }, output: exampleSummary },
+  }),
+
+  list: procedure({
+    summary: 'List contracts',
+    description: 'Lists the contracts that the user of the API key has published, by consumer and tag.',
+    access: 'contract:write',
+    effect: 'read',
+    input: noInput(),
+    output: z.object({ items: z.array(ContractSummary).describe('All contracts of the user') }),
+    errors: [],
+    example: { input: {}, output: { items: [exampleSummary] } },
+  }),
+
+  delete: procedure({
+    summary: 'Delete a contract',
+    description: 'Deletes the contract of a consumer that is no longer in use.',
+    access: 'contract:write',
+    effect: 'write',
+    input: z.strictObject(ofContract),
+    output: z.object({
+      consumer: z.string().describe('The name of the consumer'),
+      tag: z.string().describe('The tag under which the contract was kept'),
+    }),
+    errors: ['CONTRACT_NOT_FOUND'],
+    example: { input: { consumer: ofExample.consumer, tag }, output: { consumer: ofExample.consumer, tag } },
+  }),
+});

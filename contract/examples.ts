@@ -147,6 +147,23 @@ export const exampleDelivery = {
   answer: 'OK',
 };
 
+/** A consumer contract that was published. */
+export const exampleContract = {
+  consumer: 'shop-web',
+  tag: 'production',
+  contract: '1.1.0',
+  needs: [
+    {
+      operation: 'game.list',
+      test: 'shows the newest games',
+      sends: ['/limit', '/page', '/sortBy', '/sortBy=latest'],
+      reads: ['/items/*/title', '/items/*/coverUrl'],
+      reasons: ['RATE_LIMITED'],
+    },
+  ],
+  publishedAt: published.updatedAt,
+};
+
 /** The viewer of a record that its caller has just made. */
 export const untouchedViewer = { favorited: false, reaction: null };
 

@@ -1,5 +1,6 @@
 import { initContract } from '@ts-rest/core';
 import { apiKey } from './api-key.ts';
+import { consumerContract } from './consumer-contract.ts';
 import { event } from './event.ts';
 import { game } from './game.ts';
 import { image } from './image.ts';
@@ -8,7 +9,7 @@ import { user } from './user.ts';
 import { webhook } from './webhook.ts';
 
 // Built before `c.router`: helpers called inside it lose `strictStatusCodes`.
-const routes = { game, image, user, event, webhook, apiKey };
+const routes = { game, image, user, event, webhook, apiKey, consumerContract };
 
 /** The whole API. The server, the document, the SDKs and the contract tests are derived from it. */
 export const contract = initContract().router(routes, { strictStatusCodes: true });

@@ -62,6 +62,12 @@ export const DEFAULT_USE_DAYS = 30;
 /** Failed calls that are kept of a key, and for how long: what a person looks for who was just refused. */
 export const MAX_FAILED_CALLS = 100;
 export const FAILED_CALL_HOURS = 24;
+/** Consumer contracts of a user: the programs of a team, each under a tag or two. */
+export const MAX_CONTRACTS = 100;
+/** Needs of a consumer contract: one for each test that calls the service, and more than suites have. */
+export const MAX_NEEDS = 1000;
+/** Members that a need names, and likewise the reasons: three times what the largest operation has. */
+export const MAX_NEEDED_MEMBERS = 500;
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -108,9 +114,10 @@ export const MAX_ISSUES = 1000;
 
 /**
  * Members and elements of an input, with theirs, beyond which none of its faults is looked for: a game has 310 at most, a
- * hundred games have 31 000, and each that is unknown takes as long to find as one that is right.
+ * hundred games have 31 000, and each that is unknown takes as long to find as one that is right. A consumer contract has 40
+ * for each of its needs.
  */
-export const MAX_VALUES = { single: 5000, batch: 50_000 } as const;
+export const MAX_VALUES = { single: 5000, many: 50_000 } as const;
 
 /** Tags of a record: enough to describe it, too few to have it found under everything. */
 export const MAX_TAGS = 20;
@@ -180,6 +187,16 @@ export const lengths = {
   nickname: 50,
   /** One screen of text. */
   bio: 2000,
+  /** The name of a package, with that of its owner. */
+  consumer: 100,
+  /** An environment, or a branch. */
+  contractTag: 50,
+  /** The name of a test, with those of the groups around it. */
+  testName: 500,
+  /** A member six levels deep, and a word of the contract. */
+  pointer: 300,
+  /** An operation or a reason: ours have half of it. */
+  contractName: 64,
   /** A few words. */
   pronouns: 50,
   /** A place as people write it, with its region and country. */

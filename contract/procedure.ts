@@ -16,10 +16,17 @@ import {
   type StatusOf,
   writingReasons,
 } from './errors.ts';
-import { BATCH_BODY_LIMIT, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts';
+import { BATCH_BODY_LIMIT, MAX_VALUES, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
-export const scopes = ['content:write', 'user:read', 'user:write', 'webhook:write', 'key:write'] as const;
+export const scopes = [
+  'content:write',
+  'user:read',
+  'user:write',
+  'webhook:write',
+  'key:write',
+  'contract:write',
+] as const;
 export type Scope = (typeof scopes)[number];
 
 export const Scope = z
@@ -58,6 +65,8 @@ export interface Spec<
   searchMember?: string;
   /** The member of the input that is a list of records to store together, where there is one. */
   recordsMember?: string;
+  /** Set for an input of more values than a record has. */
+  holdsManyValues?: true;
   /** Set where the whole operation will go. Its members have `deprecated()` and `deprecatedValues()`. */
   deprecated?: Deprecation;
   example: { input: z.input<I>; output: z.output<O> };
@@ -75,6 +84,8 @@ export interface ProcedureMetadata {
   hints: Partial<Record<Reason, string>>;
   /** Largest request body in bytes. */
   bodyLimit: number;
+  /** The most members and elements of an input. */
+  maxValues: number;
   /** The work that a call takes, compared with that of others. */
   cost: 'usual' | 'high';
   /** The member of the input whose words are searched for. */
@@ -277,6 +288,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       reasons,
       hints: spec.hints ?? {},
       bodyLimit: bodyLimitOf(spec),
+      maxValues: spec.recordsMember === undefined && !spec.holdsManyValues ? MAX_VALUES.single : MAX_VALUES.many,
       cost: spec.cost ?? 'usual',
       searchMember: spec.searchMember,
       recordsMember: spec.recordsMember,

@@ -14,6 +14,7 @@ import { Names1764700000013 } from './0013-names.ts';
 import { WebhookGenerations1764800000014 } from './0014-webhook-generations.ts';
 import { ConsumerUses1764900000015 } from './0015-consumer-uses.ts';
 import { FailedCalls1765000000016 } from './0016-failed-calls.ts';
+import { ConsumerContracts1765100000017 } from './0017-consumer-contracts.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   WebhookGenerations1764800000014,
   ConsumerUses1764900000015,
   FailedCalls1765000000016,
+  ConsumerContracts1765100000017,
 ];

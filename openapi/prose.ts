@@ -9,6 +9,7 @@ export const tagDescriptions: Record<keyof Contract, string> = {
   event: 'Follow the changes of games, image posts, users and tags.',
   webhook: 'Have changes sent to a URL of yours.',
   apiKey: 'Manage your keys, see what they are used for, and why calls failed.',
+  consumerContract: 'Publish what your client needs of the service.',
 };
 
 /** The head of the document: what a caller must know of every operation, in Markdown. */

@@ -7,8 +7,14 @@ import schemathesis
 from schemathesis.openapi.checks import RejectedPositiveData
 
 # Rules that no JSON Schema can tell: an Idempotency-Key stands for one input, operators say where webhooks may lead, a user
-# has so many of them at most, and one whose endpoint does not answer is not active.
-BEYOND_JSON_SCHEMA = {"IDEMPOTENCY_MISMATCH", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_LIMIT", "WEBHOOK_NOT_ACTIVE"}
+# has so many of them, and of contracts, at most, and one whose endpoint does not answer is not active.
+BEYOND_JSON_SCHEMA = {
+    "IDEMPOTENCY_MISMATCH",
+    "WEBHOOK_URL_FORBIDDEN",
+    "WEBHOOK_LIMIT",
+    "WEBHOOK_NOT_ACTIVE",
+    "CONTRACT_LIMIT",
+}
 
 
 def share_strategies():

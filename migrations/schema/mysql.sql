@@ -25,6 +25,19 @@ CREATE TABLE `audit_entries` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `consumer_contracts` (
+  `user_id` binary(16) NOT NULL,
+  `consumer` varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  `tag` varchar(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  `contract` varchar(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  `need_count` int unsigned NOT NULL,
+  `needs` mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  `published_at` datetime(3) NOT NULL,
+  PRIMARY KEY (`user_id`,`consumer`,`tag`),
+  KEY `consumer_contracts_tag` (`tag`),
+  CONSTRAINT `fk_consumer_contracts_user` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `consumer_uses` (
   `consumer` varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   `day` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,

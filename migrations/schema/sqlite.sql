@@ -6,6 +6,10 @@ CREATE INDEX "api_keys_user" ON "api_keys" ("user_id") ;
 
 CREATE TABLE "audit_entries" ("id" blob PRIMARY KEY NOT NULL, "actor" varchar(200) NOT NULL, "action" varchar(50) NOT NULL, "subject" varchar(300) NOT NULL, "before_act" text, "after_act" text);
 
+CREATE TABLE "consumer_contracts" ("user_id" blob NOT NULL, "consumer" varchar(100) NOT NULL, "tag" varchar(50) NOT NULL, "contract" varchar(32) NOT NULL, "need_count" integer NOT NULL, "needs" text NOT NULL, "published_at" datetime NOT NULL, CONSTRAINT "fk_consumer_contracts_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION, PRIMARY KEY ("user_id", "consumer", "tag"));
+
+CREATE INDEX "consumer_contracts_tag" ON "consumer_contracts" ("tag") ;
+
 CREATE TABLE "consumer_uses" ("consumer" varchar(100) NOT NULL, "day" varchar(10) NOT NULL, "operation" varchar(64) NOT NULL, "parts" text NOT NULL, PRIMARY KEY ("consumer", "day", "operation"));
 
 CREATE INDEX "consumer_uses_day" ON "consumer_uses" ("day") ;

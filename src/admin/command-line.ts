@@ -22,6 +22,7 @@ import { statusCommand } from './commands/database/status.ts';
 import { tagsCommand } from './commands/content/tags.ts';
 import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
+import { contractCommand } from './commands/testing/contract.ts';
 import { canIDeployCommand, impactCommand } from './commands/testing/impact.ts';
 import { recordCommand } from './commands/testing/record.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
@@ -62,6 +63,7 @@ const createProgram = (): Command =>
     .addCommand(impactCommand())
     .addCommand(canIDeployCommand())
     .addCommand(recordCommand())
+    .addCommand(contractCommand())
     .addCommand(mockServerCommand())
     .addCommand(mockServerCommand('fault-server'), { hidden: true })
     .hook('preAction', (_, command) => beginCall(command.opts<CommonOptions>()));

@@ -166,6 +166,7 @@ export const openContext = async (
       event: { db, now, events, readShown: recordsOfEvents },
       webhook: { db, now, writes, policy: config.webhooks, secrets, onWork: sender.poke },
       apiKey: { db, now, writes, uses },
+      consumerContract: { db, now, writes },
     },
     observer,
     tails,

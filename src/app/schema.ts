@@ -7,7 +7,7 @@ import { gameKind } from '../game/kind.ts';
 import { imageEntities } from '../image/entity.ts';
 import { imageKind } from '../image/kind.ts';
 import { apiKeyEntity, keyQuotaEntity } from '../auth/entity.ts';
-import { consumerUseEntity, failedCallsEntity, keyUseEntity } from '../consumers/entity.ts';
+import { consumerContractEntity, consumerUseEntity, failedCallsEntity, keyUseEntity } from '../consumers/entity.ts';
 import { eventEntities } from '../event/outbox/entity.ts';
 import { idempotencyEntity } from '../auth/idempotency/entity.ts';
 import type { SearchKind } from '../search/document.ts';
@@ -31,6 +31,7 @@ export const schema: Schema = {
     keyUseEntity(engine),
     consumerUseEntity(engine),
     failedCallsEntity(engine),
+    consumerContractEntity(engine),
     tagEntity(engine),
     ...gameEntities(engine),
     ...imageEntities(engine),

@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import type { Need } from '../../contract/consumer-contract.ts';
 import type { Contract, OutputOf } from '../../contract/index.ts';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
@@ -82,5 +83,47 @@ export const failedCallsEntity = (engine: Engine): EntitySchema<FailedCallsRow> 
       calls: { ...longText, transformer: jsonTransformer },
     },
     indices: [{ name: 'failed_calls_updated', columns: ['updatedAt'] }],
+  });
+};
+
+/** A contract that a user has published for a consumer, under a tag. */
+export interface ConsumerContractRow {
+  userId: string;
+  consumer: string;
+  tag: string;
+  /** The version of the gateway that the consumer was tested with. */
+  contract: string;
+  /** Lists read no needs. */
+  needCount: number;
+  needs: Need[];
+  publishedAt: Date;
+}
+
+export const consumerContractsIn = repositoryOf<ConsumerContractRow>('ConsumerContract');
+
+export const consumerContractEntity = (engine: Engine): EntitySchema<ConsumerContractRow> => {
+  const { id, text, longText, count, time } = columnTypes(engine);
+  return new EntitySchema<ConsumerContractRow>({
+    name: 'ConsumerContract',
+    tableName: 'consumer_contracts',
+    columns: {
+      userId: { ...id, name: 'user_id', primary: true, transformer: idTransformer },
+      consumer: { ...text(100), primary: true },
+      tag: { ...text(50), primary: true },
+      contract: text(32),
+      needCount: { ...count, name: 'need_count' },
+      needs: { ...longText, transformer: jsonTransformer },
+      publishedAt: { ...time, name: 'published_at' },
+    },
+    indices: [{ name: 'consumer_contracts_tag', columns: ['tag'] }],
+    foreignKeys: [
+      {
+        name: 'fk_consumer_contracts_user',
+        target: 'User',
+        columnNames: ['userId'],
+        referencedColumnNames: ['id'],
+        onDelete: 'CASCADE',
+      },
+    ],
   });
 };

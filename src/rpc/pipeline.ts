@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import {
   ANSWERED_BYTES_PER_MS,
   hasPart,
-  MAX_VALUES,
   type AnyRoute,
   type ProcedureMetadata,
   SENT_BYTES_PER_MS,
@@ -50,8 +49,7 @@ const keyOf = ({ id }: Procedure, text: string): string =>
   text.length > LONG_KEY ? `${id} sha256 ${createHash('sha256').update(text).digest('base64')}` : `${id} text ${text}`;
 
 /** @throws AppError VALIDATION_FAILED for far more values than any input has: finding all faults would take long */
-const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
-  const limit = recordsMember === undefined ? MAX_VALUES.single : MAX_VALUES.batch;
+const assertSize = ({ maxValues: limit }: Procedure, envelope: unknown): void => {
   if (!hasMoreValues(envelope, limit)) return;
   const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
   throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });

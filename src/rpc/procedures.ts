@@ -2,6 +2,7 @@ import { type Contract, type Procedure as ContractProcedure, procedures } from '
 import { AppError } from '../base/errors.ts';
 import { invalidInput, unusableId } from '../base/suggestions/input.ts';
 import { apiKeyHandlers } from '../consumers/handlers.ts';
+import { consumerContractHandlers } from '../consumers/contracts/handlers.ts';
 import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
@@ -20,6 +21,7 @@ export interface Routers {
   event: Parameters<typeof eventHandlers>[0];
   webhook: Parameters<typeof webhookHandlers>[0];
   apiKey: Parameters<typeof apiKeyHandlers>[0];
+  consumerContract: Parameters<typeof consumerContractHandlers>[0];
 }
 
 /** A procedure as it is served. */
@@ -39,6 +41,7 @@ export const servedProcedures = (c: Routers): Procedures => {
     event: eventHandlers(c.event),
     webhook: webhookHandlers(c.webhook),
     apiKey: apiKeyHandlers(c.apiKey),
+    consumerContract: consumerContractHandlers(c.consumerContract),
   };
   return new Map(
     procedures.map((procedure) => {

@@ -134,6 +134,9 @@ describe('command line', () => {
         'impact',
         'can-i-deploy',
         'record',
+        'contract',
+        'contract publish',
+        'contract export',
         'mock-server',
       ]);
     });
@@ -176,7 +179,10 @@ describe('command line', () => {
       const configured = examples
         .flat()
         .filter(
-          (example) => !/^(verify|mock-server|impact|can-i-deploy|record)( |$)/.test(example.slice(CALL.length + 1)),
+          (example) =>
+            !/^(verify|mock-server|impact|can-i-deploy|record|contract publish)( |$)/.test(
+              example.slice(CALL.length + 1),
+            ),
         );
       await Promise.all(
         configured.map(async (example) => {
@@ -219,7 +225,7 @@ describe('command line', () => {
     [['keys', 'create', '--user', ID], "required option '--scopes <list>' not specified", 'keys create'],
     [
       ['keys', 'create', '--user', ID, '--scopes', 'admin'],
-      "option '--scopes <list>' argument 'admin' is invalid. \"admin\" is none of content:write, user:read, user:write, webhook:write, key:write.",
+      "option '--scopes <list>' argument 'admin' is invalid. \"admin\" is none of content:write, user:read, user:write, webhook:write, key:write, contract:write.",
       'keys create',
     ],
     [['keys', 'revoke', ID, ID], "too many arguments for 'revoke'. Expected 1 argument but got 2.", 'keys revoke'],

@@ -179,7 +179,7 @@ const url = (what: string): string => `https://${NEEDLE}.example.com/${what}`;
 /** Has a person, and operators, fill every column that a text can get into. */
 const live = async (fan: TestUser) => {
   const id = await createUser(db, text('nickname'), new Date(), by);
-  const scopes = ['content:write', 'user:read', 'user:write'] as const;
+  const scopes = ['content:write', 'contract:write', 'user:read', 'user:write'] as const;
   const { key } = await createKey(db, { userId: id, name: text('key'), scopes, expiresAt: null }, new Date(), by);
   const person: TestUser = { id, nickname: text('nickname'), key, keyId: '' };
   const send = async (operation: Parameters<TestApp['send']>[0], input: object, keyed = key) => {
@@ -218,6 +218,9 @@ const live = async (fan: TestUser) => {
   const { id: postId } = await send('image.create', post);
   // Of the tag that the post had at first, no record tells.
   await send('image.update', { id: postId, title: text('changed'), tagNames: [text('second tag')] });
+
+  const needs = [{ operation: 'game.list', test: text('test'), sends: [], reasons: [] }];
+  await send('consumerContract.publish', { tag: NEEDLE, contract: { consumer: NEEDLE, contract: NEEDLE, needs } });
 
   const theirs = await app.aGame({ title: 'of a fan', tagNames: [COMMON] }, fan);
   const theirPost = await app.anImagePost({}, fan);
@@ -298,7 +301,7 @@ describe('users erase', () => {
         hiddenImagePosts: 0,
         engagement: 3,
         keys: 1,
-        answers: 11,
+        answers: 12,
         events: 8,
         auditEntries: expect.any(Number),
         // Tag, first tag, second tag, and the one that was merged.
@@ -338,6 +341,7 @@ describe('users erase', () => {
     expect(exported['keys']).toMatchObject([
       { name: text('key'), uses: expect.any(Array), clients: expect.any(Array), operations: expect.any(Array) },
     ]);
+    expect(exported['consumerContracts']).toMatchObject([{ consumer: NEEDLE, needs: [{ test: text('test') }] }]);
     expect(exported['webhooks']).toMatchObject([{ url: url('hook'), state: 'active' }]);
     expect(written).not.toMatch(/hash|whsec/i);
     const actions = exported['auditEntries']!.map((entry) => (entry as { action: string }).action);

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { isStream, operations as described, scopes } from '../../contract/index.ts';
 import { newId } from '../../src/db/values.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
-import { insertSandboxWebhook } from '../../src/testkit/sandbox/sandbox.ts';
+import { insertSandboxExamples } from '../../src/testkit/sandbox/sandbox.ts';
 import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { demoKeyIn } from '../harness/app/demo.ts';
 import { type ProcedureId, startApp } from '../harness/app/app.ts';
@@ -20,7 +20,7 @@ const demoKey = await demoKeyIn(app.context.db, app.context.now());
 /** Makes the webhook of the examples anew: what came before has changed it. */
 const renewExampleWebhook = async (): Promise<void> => {
   await app.context.db.transaction((tx) => tx.execute('DELETE FROM webhooks'));
-  await insertSandboxWebhook(app.context.db, app.context.now(), webhookSecrets);
+  await insertSandboxExamples(app.context.db, app.context.now(), webhookSecrets);
 };
 const badKeys = Object.entries(await app.badKeys());
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleUser } from '../../contract/examples.ts';
 import { procedures } from '../../contract/index.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
-import { insertSandboxWebhook, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { insertSandboxExamples, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { insertKey } from '../../src/auth/service.ts';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/base/errors.ts';
@@ -97,7 +97,7 @@ describe('fuzzing of the socket', () => {
       for (const { id, userId } of await listWebhooks(db)) {
         await db.transaction((tx) => deleteWebhook(tx, id, { ownerId: userId, now }));
       }
-      await insertSandboxWebhook(db, now, webhookSecrets);
+      await insertSandboxExamples(db, now, webhookSecrets);
     } catch (error) {
       // A call deletes the same one: the next turn makes it again.
       if (!(error instanceof AppError) || error.reason !== 'WEBHOOK_NOT_FOUND') throw error;

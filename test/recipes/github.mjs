@@ -55,26 +55,30 @@ const checkGuide = async () => {
 };
 
 /** The shell lines of the workflow, in one shell, since the sandbox goes on from step to step. */
-const runWorkflow = async (folder, env) => {
+const runWorkflow = async (folder, env, gateway) => {
   const { env: shared, jobs } = await readYaml(WORKFLOW);
   const port = await freePort();
   const own = {
     PORT: String(port),
     CONTENT_GATEWAY_URL: `http://localhost:${port}`,
     GATEWAY_PACKAGE: await packageOf(env),
+    GATEWAY_DEPLOYMENT: gateway.url,
+    GATEWAY_KEY: gateway.key,
   };
   const lines = jobs.test.steps.flatMap(({ run: text }) => text ?? []).join('\n');
-  await run(lines, { cwd: folder, env: { ...machineOf(folder, env), ...shared, ...own } });
+  const { output } = await run(lines, { cwd: folder, env: { ...machineOf(folder, env), ...shared, ...own } });
   assert.match(await readFile(join(folder, 'sandbox.log'), 'utf8'), /^Content Gateway .*, sandbox$/m);
-  const junit = await readFile(join(folder, 'verify.xml'), 'utf8');
-  assert.match(junit, /<testsuites [^>]*\bfailures="0"/);
+  for (const report of ['verify.xml', 'can-i-deploy.xml']) {
+    assert.match(await readFile(join(folder, report), 'utf8'), /<testsuites [^>]*\bfailures="0"/);
+  }
+  assert.match(output, /keeps the contract of my-client under production/);
 };
 
 export const recipe = async ({ gateway, folder, env }) => {
   await checkGuide();
   await lint(folder, env);
   const { GATEWAY_KEY: _, ...keyless } = env;
-  await runWorkflow(folder, keyless);
+  await runWorkflow(folder, keyless, gateway);
 
   const machine = machineOf(folder, env);
   const verify = (options) =>

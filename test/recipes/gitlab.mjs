@@ -13,7 +13,7 @@ const expanded = (variables) => {
   return Object.fromEntries(Object.entries(variables).map(([name, text]) => [name, fill(text)]));
 };
 
-/** Runs a job's lines in one shell, as GitLab's runner does. `left` is what an earlier job left in the folder. */
+/** Runs a job's lines in one shell, as GitLab's runner does. Returns its report of tests, if it has one. */
 const runJob = async (pipeline, name, { folder, env, variables, skip = () => false }) => {
   const job = pipeline[name];
   const base = pipeline[job.extends];
@@ -29,11 +29,22 @@ const runJob = async (pipeline, name, { folder, env, variables, skip = () => fal
   const { npm_config_cache: cache, ...rest } = all;
   assert.equal(cache, join(folder, base.cache.paths[0]));
   await run(lines.join('\n'), { cwd: folder, env: { ...env, ...rest, CI: 'true' } });
-  return readFile(join(folder, job.artifacts.reports.junit), 'utf8');
+  return job.artifacts && readFile(join(folder, job.artifacts.reports.junit), 'utf8');
 };
 
 const countOf = (junit, name) => Number(new RegExp(`<testsuites [^>]*\\b${name}="(\\d+)"`).exec(junit)?.[1]);
 const told = (junit) => `${countOf(junit, 'tests')} checks (${countOf(junit, 'skipped')} skipped)`;
+
+/** The consumers whose contracts a gateway keeps for the sandbox's user. */
+const publishedAt = async ({ url, key }) => {
+  const reply = await fetch(`${url}/api/trpc/consumerContract.list`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
+    body: '{"json":{}}',
+  });
+  const { result } = await reply.json();
+  return result.data.json.items.map(({ consumer }) => consumer);
+};
 
 export const recipe = async ({ gateway, folder, env }) => {
   const pipeline = await readYaml(join(root, 'deploy/ci/gitlab.yml'));
@@ -48,13 +59,20 @@ export const recipe = async ({ gateway, folder, env }) => {
   assert.match(await readFile(join(folder, 'sandbox.log'), 'utf8'), /^Content Gateway .*, sandbox$/m);
 
   const before = new Set(pipeline['.gateway'].before_script);
-  const staging = await runJob(pipeline, 'gateway-staging', {
-    folder,
-    env: machineOf(folder, env),
-    variables: { GATEWAY_STAGING_URL: gateway.url },
-    // Both jobs begin alike.
-    skip: (line) => before.has(line),
+  // All jobs begin alike.
+  const next = (name, variables) =>
+    runJob(pipeline, name, { folder, env: machineOf(folder, env), variables, skip: (line) => before.has(line) });
+  const staging = await next('gateway-staging', { GATEWAY_STAGING_URL: gateway.url });
+  const GATEWAY_DEPLOYMENT = gateway.url;
+  const deployed = await next('gateway-can-i-deploy', { GATEWAY_DEPLOYMENT });
+  await next('gateway-publish', { GATEWAY_DEPLOYMENT });
+  assert.ok((await publishedAt(gateway)).includes('my-client'), 'The contract is published.');
+  const DATABASE_URL = `sqlite:${join(folder, 'content.db')}`;
+  await run('content-gateway migrate', { cwd: folder, env: { ...machineOf(folder, env), DATABASE_URL } });
+  const released = await next('gateway-release', {
+    DATABASE_URL,
+    NEW_DOCUMENT: join(root, 'openapi/openapi.json'),
   });
-  for (const junit of [sandbox, staging]) assert.match(junit, /<testsuites [^>]*\bfailures="0"/);
+  for (const junit of [sandbox, staging, deployed, released]) assert.match(junit, /<testsuites [^>]*\bfailures="0"/);
   return `a sandbox: ${told(sandbox)}; a deployment: ${told(staging)}; 0 failed`;
 };

@@ -2,6 +2,7 @@ import { inParts } from '../../db/manager.ts';
 import { In } from 'typeorm';
 import { listKeys } from '../../auth/service.ts';
 import { readUses } from '../../consumers/use/counts.ts';
+import { contractsOf } from '../../consumers/contracts/store.ts';
 import { keyConsumer, readConsumerUses } from '../../consumers/use/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { findByAuthor } from '../../content/read/find.ts';
@@ -134,6 +135,11 @@ async function* webhooksOf(db: Database, id: string): AsyncGenerator<object[]> {
   yield await listOwnWebhooks(db, id);
 }
 
+/** The consumer contracts that a user has published. */
+async function* publishedBy(db: Database, id: string): AsyncGenerator<object[]> {
+  yield await contractsOf(db, id);
+}
+
 /** The audit entries about a user, without the operators' names and what the entries tell of others. */
 async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> {
   for await (const entries of entriesAbout(db, userId)) {
@@ -164,7 +170,7 @@ async function* listText(name: string, parts: AsyncIterable<readonly object[]>):
 
 /**
  * All that is stored about a user as the text of one JSON object, part by part: profile, records, favorites, reactions, keys,
- * webhooks and audit entries. @throws AppError USER_NOT_FOUND, before the first part
+ * webhooks, consumer contracts and audit entries. @throws AppError USER_NOT_FOUND, before the first part
  */
 export async function* exportUser(db: Database, id: string, now = new Date()): AsyncGenerator<string> {
   const row = isId(id) && (await usersIn(db).findOneBy({ id }));
@@ -176,6 +182,7 @@ export async function* exportUser(db: Database, id: string, now = new Date()): A
   yield* listText('reactions', reactionsOf(db, id));
   yield* listText('keys', keysOf(db, id, now));
   yield* listText('webhooks', webhooksOf(db, id));
+  yield* listText('consumerContracts', publishedBy(db, id));
   yield* listText('auditEntries', auditOf(db, id));
   yield '}\n';
 }

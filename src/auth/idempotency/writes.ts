@@ -1,3 +1,4 @@
+import type { Reason } from '../../../contract/index.ts';
 import { ForeignKeyError, type Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { Deadline } from '../../base/deadline.ts';
@@ -88,6 +89,23 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
     return results;
   };
   return retryingForeignKeys(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
+};
+
+/**
+ * Deletes by `once`. The same call, which waited for this one, finds nothing: only then is the answer there that it is to get.
+ * @throws AppError, as `once`
+ */
+export const deleteOnce = async <T>(
+  { idempotent }: Pick<Write, 'idempotent'>,
+  notFound: Reason,
+  once: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await once();
+  } catch (error) {
+    if (!idempotent || !(error instanceof AppError) || error.reason !== notFound) throw error;
+    return once();
+  }
 };
 
 /** Runs writes, each in its own transaction. An idempotent write is done once: its answer is stored with its effect. */

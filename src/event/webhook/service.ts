@@ -2,8 +2,7 @@ import type { Contract, InputOf, OutputOf } from '../../../contract/index.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../base/errors.ts';
-import type { Writes } from '../../auth/idempotency/writes.ts';
+import { deleteOnce, type Writes } from '../../auth/idempotency/writes.ts';
 import type { Call } from '../../auth/procedure.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import type { WebhookPolicy } from './sender/guard.ts';
@@ -99,17 +98,10 @@ export const deliverAgain = (c: WebhookContext, deliveryId: string, call: OwnerC
   write(c, call, (tx, owner) => redeliver(tx, deliveryId, owner));
 
 /** Deletes a webhook of the caller. @throws AppError WEBHOOK_NOT_FOUND */
-export const remove = async (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['delete']>> => {
-  const once = () =>
+export const remove = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['delete']>> =>
+  deleteOnce(call, 'WEBHOOK_NOT_FOUND', () =>
     write(c, call, async (tx, owner) => {
       await deleteWebhook(tx, id, owner);
       return { id };
-    });
-  try {
-    return await once();
-  } catch (error) {
-    // The same call, which waited for this one, finds nothing: only then is the answer there that it is to get.
-    if (!call.idempotent || !(error instanceof AppError) || error.reason !== 'WEBHOOK_NOT_FOUND') throw error;
-    return once();
-  }
-};
+    }),
+  );

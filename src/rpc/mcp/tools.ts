@@ -32,9 +32,12 @@ const annotationsOf = ({ effect, name }: Procedure): Annotations => {
   return { openWorldHint: false };
 };
 
-/** Procedures that are no tools: secrets, which replies about webhooks and keys hold, are not for models, nor is what keys may do. */
-const SECRET: readonly Access[] = ['webhook:write', 'key:write'];
-const isTool = ({ access }: Pick<Procedure, 'access'>): boolean => !SECRET.includes(access);
+/**
+ * The scopes of procedures that are no tools: secrets, which replies about webhooks and keys hold, are not for models, nor is what
+ * keys may do. Contracts are published by the pipelines that test them.
+ */
+const APART: readonly Access[] = ['webhook:write', 'key:write', 'contract:write'];
+const isTool = ({ access }: Pick<Procedure, 'access'>): boolean => !APART.includes(access);
 const callable = procedures.filter(isTool);
 
 const inputOf = ({ route }: Procedure): z.ZodType => (route.body as z.ZodObject<{ json: z.ZodType }>).shape.json;

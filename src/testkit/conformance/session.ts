@@ -10,6 +10,7 @@ import type { ClientDocument } from './document/client-document.ts';
 import type { SeededRandom } from './seed.ts';
 import type { WebhookReceiver } from './receiver.ts';
 import { OwnKeys } from './keys.ts';
+import { OwnContract } from './contracts.ts';
 import { OwnWebhooks } from './webhooks.ts';
 
 /** A reply that is as the contract says, and the output in it. */
@@ -79,6 +80,8 @@ export class VerifySession {
   readonly webhooks = new OwnWebhooks(this);
   /** The keys that the run makes. */
   readonly keys = new OwnKeys(this);
+  /** The consumer contract that the run publishes. */
+  readonly contracts = new OwnContract(this);
   readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
   constructor(parts: SessionParts) {
@@ -285,6 +288,7 @@ export class VerifySession {
    * @throws Skip
    */
   async input(operation: Operation): Promise<CallInput> {
+    if (this.contracts.has(operation)) return this.contracts.inputFor(operation);
     const { example, idMember, notFound, effect } = operation;
     const marked = this.marked(example.input);
     if (idMember !== undefined && notFound) return { ...marked, [idMember]: await this.#idOf(operation, notFound) };

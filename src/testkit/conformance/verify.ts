@@ -192,6 +192,7 @@ const verifyWith = async (
     return made;
   });
   client.begin('end');
+  await session.contracts.tidy();
   const changes = await changesOf(session);
   return {
     baseUrl: client.baseUrl,

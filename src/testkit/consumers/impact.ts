@@ -6,6 +6,8 @@ import type { NamedUse } from './uses.ts';
 export interface AffectedConsumer {
   /** `key <id>`, `client <name>`, or the name of a contract. */
   consumer: string;
+  /** The user who published the contract; undefined for one of a file. */
+  userId?: string;
   /** The key of a use; undefined for anonymous callers. */
   key?: NamedUse['key'];
   /** The clients of a use. */
@@ -23,10 +25,13 @@ export interface Impact extends Change {
   affected: AffectedConsumer[];
 }
 
+/** A contract of a file, or one that a user has published. */
+type KnownContract = ConsumerContract & { userId?: string };
+
 /** Consumers, by the uses of a deployment and by their contracts. */
 export interface Consumers {
   uses?: readonly NamedUse[];
-  contracts?: readonly ConsumerContract[];
+  contracts?: readonly KnownContract[];
 }
 
 const INPUT = 'the request /json';
@@ -53,7 +58,20 @@ const refusedParts = (change: Change, place: string, sent: readonly string[]): s
   return sent.includes(member) ? [member] : undefined;
 };
 
-const affectedUse = (change: Change, { consumer, key, clients, operations }: NamedUse): AffectedConsumer[] => {
+/** Whether the user of a key has said by contracts what is read of the reply that a change is of. */
+const isSaid = (change: Change, key: NamedUse['key'], contracts: readonly KnownContract[]): boolean =>
+  key !== undefined &&
+  placeIn(change, OUTPUT) !== undefined &&
+  contracts.some(
+    ({ userId, needs }) => userId === key.userId && needs.some(({ operation }) => operation === change.operation),
+  );
+
+const affectedUse = (
+  change: Change,
+  { consumer, key, clients, operations }: NamedUse,
+  contracts: readonly KnownContract[],
+): AffectedConsumer[] => {
+  if (isSaid(change, key, contracts)) return [];
   const operation = operations.find((one) => one.operation === change.operation);
   // Which reasons a caller handles cannot be seen.
   if (!operation || change.reason !== undefined) return [];
@@ -99,7 +117,7 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
   return decodes && !change.words ? [answered] : undefined;
 };
 
-const affectedContract = (change: Change, { consumer, needs }: ConsumerContract): AffectedConsumer[] => {
+const affectedContract = (change: Change, { consumer, userId, needs }: KnownContract): AffectedConsumer[] => {
   const lost = needs
     .filter(({ operation }) => operation === change.operation)
     .flatMap((need) => {
@@ -108,13 +126,15 @@ const affectedContract = (change: Change, { consumer, needs }: ConsumerContract)
     });
   if (lost.length === 0) return [];
   const tests = lost.flatMap(({ test }) => test ?? []);
-  return [{ consumer, tests: [...new Set(tests)], parts: [...new Set(lost.flatMap(({ parts }) => parts))] }];
+  const parts = [...new Set(lost.flatMap((one) => one.parts))];
+  return [{ consumer, ...(userId !== undefined && { userId }), tests: [...new Set(tests)], parts }];
 };
 
 /**
  * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
  * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
- * known what is read, nor what each call sends: it is broken by any such change of an operation that it called.
+ * known what is read, nor what each call sends: it is broken by any such change of an operation that it called. Contracts
+ * that the user of its key has published for the operation say what is read.
  */
 export const impactOf = (changes: readonly Change[], { uses = [], contracts = [] }: Consumers): Impact[] =>
   changes
@@ -122,7 +142,7 @@ export const impactOf = (changes: readonly Change[], { uses = [], contracts = []
     .map((change) => ({
       ...change,
       affected: [
-        ...uses.flatMap((use) => affectedUse(change, use)),
+        ...uses.flatMap((use) => affectedUse(change, use, contracts)),
         ...contracts.flatMap((contract) => affectedContract(change, contract)),
       ],
     }));

@@ -12,9 +12,11 @@ const usedText = ({ parts, lastDay }: AffectedConsumer): string => {
 
 /** A consumer that a change breaks, in words: what it uses, and by which test, or when and with which client. */
 export const affectedText = (affected: AffectedConsumer): string => {
-  const { consumer, key, clients = [], tests = [] } = affected;
+  const { consumer, userId, key, clients = [], tests = [] } = affected;
+  const name = key ? `${consumer}, "${key.name}"` : consumer;
+  const owner = key?.userId ?? userId;
   return [
-    key ? `${consumer}, "${key.name}" of user ${key.userId}` : consumer,
+    owner === undefined ? name : `${name} of user ${owner}`,
     usedText(affected),
     ...(clients.length > 0 ? [`with ${clients.join(', ')}`] : []),
     ...tests.map((test) => `in "${test}"`),

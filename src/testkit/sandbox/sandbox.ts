@@ -1,5 +1,11 @@
 import { V7Generator } from 'uuidv7';
-import { exampleDelivery, exampleGame, exampleUser, exampleWebhook } from '../../../contract/examples.ts';
+import {
+  exampleContract,
+  exampleDelivery,
+  exampleGame,
+  exampleUser,
+  exampleWebhook,
+} from '../../../contract/examples.ts';
 import { scopes, type Scope } from '../../../contract/index.ts';
 import { publish } from '../../content/write/publisher.ts';
 import type { Transaction } from '../../db/connection.ts';
@@ -14,6 +20,7 @@ import { imageKind } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import type { ApiKeyRow } from '../../auth/entity.ts';
 import { keyOfWord } from '../../auth/format.ts';
+import { putContract } from '../../consumers/contracts/store.ts';
 import { insertKey } from '../../auth/service.ts';
 import { Random } from '../seed/random.ts';
 import { seed } from '../seed/service.ts';
@@ -68,6 +75,7 @@ export const sandboxKeys: readonly SandboxKey[] = [
   knownKey('sandboxGuestUserRead', 'guest, user:read', ['user:read'], { user: sandboxGuest }),
   knownKey('sandboxWebhookWrite', 'webhook:write', ['webhook:write']),
   knownKey('sandboxKeyWrite', 'key:write', ['key:write']),
+  knownKey('sandboxContractWrite', 'contract:write', ['contract:write']),
 ];
 
 /** The contents of the sandbox besides the records of `demo` and `guest`. `until` dates the ids. */
@@ -136,8 +144,11 @@ export const fillSandbox = async (db: Database, reference: Date): Promise<void> 
   await seed(db, { ...content, dated }, () => undefined);
 };
 
-/** Inserts the webhook that the contract's examples talk about, with a delivery. Its endpoint is a scripted one. */
-export const insertSandboxWebhook = async (db: Database, reference: Date, secrets: WebhookSecrets): Promise<void> => {
+/**
+ * Inserts what the contract's examples talk about and a demo has not: the webhook, whose endpoint is a scripted one, with a
+ * delivery; and the consumer contract.
+ */
+export const insertSandboxExamples = async (db: Database, reference: Date, secrets: WebhookSecrets): Promise<void> => {
   const published = datedBefore(reference)(new Date(exampleWebhook.createdAt));
   await db.transaction(async (tx) => {
     const { lastPosition: position, lastId: positionId } = await readFeed(tx);
@@ -171,5 +182,8 @@ export const insertSandboxWebhook = async (db: Database, reference: Date, secret
       status: exampleDelivery.status,
       answer: exampleDelivery.answer,
     });
+    const { tag, publishedAt, ...contract } = exampleContract;
+    const at = datedBefore(reference)(new Date(publishedAt));
+    await putContract(tx, { userId: exampleUser.id, tag, contract }, at);
   });
 };

@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts';
 import { gameKind } from '../../game/kind.ts';
 import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
-import { fillSandbox, firstIdSince, insertSandboxWebhook, referenceOf } from './sandbox.ts';
+import { fillSandbox, firstIdSince, insertSandboxExamples, referenceOf } from './sandbox.ts';
 import type { Answer, Message, send } from '../../event/webhook/sender/send.ts';
 
 /** Paths whose endpoints do not just take all: `/status/410`, `/flaky`, `/silent`. */
@@ -87,7 +87,7 @@ const beginIn = async ({ db, routers, lifecycle: { relay } }: Context, reference
   await db.migrate();
   await fillSandbox(db, reference);
   await relay.moveNow();
-  await insertSandboxWebhook(db, reference, routers.webhook.secrets);
+  await insertSandboxExamples(db, reference, routers.webhook.secrets);
   const catalogue = await catalogueOf(db, reference);
   return { snapshot: new Snapshot(db.dataSource), firstId: firstIdSince(reference), catalogue };
 };

@@ -143,7 +143,7 @@ describe('idempotent calls', () => {
       const unknown = operation.reasons.find((reason) => reason.endsWith('_NOT_FOUND'));
       const input = await anInput(app, operation, user);
       if (unknown) {
-        const member = idMember(operation)!;
+        const member = idMember(operation) ?? 'consumer';
         for (const nothing of [randomUUID(), 'nothing']) {
           const missed = await app.send(id, { ...input, [member]: nothing }, user.key, repeating(key));
           expect([missed.status, reasonOf(missed)]).toEqual([404, unknown]);
@@ -179,9 +179,11 @@ describe('idempotent calls', () => {
         const before = await records();
         const anew = await send();
         // A second deletion finds nothing, a second rotation a key that has ended: they leave the value unused.
-        const refusal = { 'webhook.delete': [404, 'WEBHOOK_NOT_FOUND'], 'apiKey.rotate': [422, 'API_KEY_ENDED'] }[
-          id as string
-        ];
+        const refusal = {
+          'webhook.delete': [404, 'WEBHOOK_NOT_FOUND'],
+          'consumerContract.delete': [404, 'CONTRACT_NOT_FOUND'],
+          'apiKey.rotate': [422, 'API_KEY_ENDED'],
+        }[id as string];
         if (refusal) {
           expect([anew.status, reasonOf(anew), await records()]).toEqual([...refusal, before]);
           return;

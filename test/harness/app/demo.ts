@@ -1,5 +1,5 @@
 import { createDemo } from '../../../src/testkit/sandbox/records.ts';
-import { insertSandboxWebhook } from '../../../src/testkit/sandbox/sandbox.ts';
+import { insertSandboxExamples } from '../../../src/testkit/sandbox/sandbox.ts';
 import { webhookSecrets } from './webhook-key.ts';
 import type { Database } from '../../../src/db/database.ts';
 
@@ -7,6 +7,6 @@ import type { Database } from '../../../src/db/database.ts';
 export const demoKeyIn = async (db: Database, now = new Date()): Promise<string> => {
   const demo = await createDemo(db, now, { withKey: true });
   if (demo?.key === undefined) throw new Error('the database has users already');
-  await insertSandboxWebhook(db, now, webhookSecrets);
+  await insertSandboxExamples(db, now, webhookSecrets);
   return demo.key;
 };

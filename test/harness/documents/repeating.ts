@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { exampleContract } from '../../../contract/examples.ts';
 import { type ProcedureMetadata, procedures } from '../../../contract/index.ts';
 import { storedIdToBytes } from '../../../src/db/values.ts';
 import type { Input, ProcedureId, Reply, TestApp, TestUser } from '../app/app.ts';
@@ -50,9 +52,20 @@ const isOfKeys = ({ id }: Write): boolean => id.startsWith('apiKey.');
 const aKey = async (app: TestApp, { key }: TestUser): Promise<string> =>
   (await app.call('apiKey.create', { name: 'made', scopes: ['user:read'] }, key)).id;
 
+const { tag, publishedAt: _, ...contract } = exampleContract;
+
+/** An input that concerns a consumer contract, of a consumer of its own. */
+const ofContract = async (app: TestApp, { id }: Write, { key }: TestUser): Promise<Record<string, unknown>> => {
+  const consumer = `shop-${randomUUID()}`;
+  const input = { tag, contract: { ...contract, consumer } };
+  if (id === 'consumerContract.publish') return input;
+  await app.call('consumerContract.publish', input, key);
+  return { consumer, tag };
+};
+
 /** Whether an operation concerns a record that only its author, or owner, may change. */
 export const isForOwners = (operation: Write): boolean =>
-  operation.id === 'image.update' ||
+  ['image.update', 'consumerContract.delete'].includes(operation.id) ||
   ((isOfWebhooks(operation) || isOfKeys(operation)) && idMember(operation) !== undefined);
 
 /** An input for an operation, which concerns a new record of the author's, where it concerns one. */
@@ -60,6 +73,7 @@ export const anInput = async (app: TestApp, operation: Write, author: TestUser):
   const input = operation.example.input as Record<string, unknown>;
   const member = idMember(operation);
   if (isOfWebhooks(operation)) await keepFewWebhooks(app, author);
+  if (operation.id.startsWith('consumerContract.')) return ofContract(app, operation, author);
   if (member === undefined) return input;
   if (member === 'deliveryId') return { [member]: await aDelivery(app, author) };
   if (isOfWebhooks(operation)) return { ...input, [member]: await anActiveWebhook(app, author) };

@@ -59,8 +59,8 @@ const refusalOf = async (connecting: Promise<unknown>): Promise<{ status: number
 /** The first limiter of a procedure. */
 const limiterOf = ({ context: { protection } }: TestApp, id: ProcedureId): ConcurrencyLimiter =>
   protection.overload.limitersOf(procedureOf(id))[0]!;
-/** The procedures that are tools: replies about webhooks and new keys hold secrets, which are not for models. */
-const tools = procedures.filter(({ access }) => access !== 'webhook:write' && access !== 'key:write');
+/** The procedures that are tools: replies about webhooks and new keys hold secrets, which are not for models; pipelines publish contracts. */
+const tools = procedures.filter(({ access }) => !['webhook:write', 'key:write', 'contract:write'].includes(access));
 const procedureOf = (id: ProcedureId) => procedures.find((one) => one.id === id)!;
 
 /** Takes up all that a limiter lets run, until it is told to end. */

@@ -9,8 +9,8 @@ import { bodyLimitFor, idOf, nameOf, toolsFor } from '../../../src/rpc/mcp/tools
 
 // How the operations of the contract look as tools.
 
-/** Secrets, which replies about webhooks and new keys hold, are not for models. */
-const callable = procedures.filter(({ access }) => access !== 'webhook:write' && access !== 'key:write');
+/** Secrets, which replies about webhooks and new keys hold, are not for models; pipelines publish contracts. */
+const callable = procedures.filter(({ access }) => !['webhook:write', 'key:write', 'contract:write'].includes(access));
 const all = toolsFor(scopes);
 const toolOf = (id: string) => {
   const tool = all.find(({ name }) => idOf(name) === id);

@@ -2,7 +2,7 @@
  * @engines sqlite
  * @tier fast
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { version } from '../../../src/base/version.ts';
 import { type ConsumerContract, parseConsumerContract } from '../../../contract/consumer-contract.ts';
 import { inputPartsOf } from '../../../src/consumers/use/parts.ts';
 import { startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
-import { startApp, type TestApp } from '../../harness/app/app.ts';
+import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { runCommand } from '../../harness/app/command.ts';
 import { freePort } from '../../harness/free-ports.mjs';
 
@@ -168,26 +168,78 @@ describe('can-i-deploy', () => {
       schemas['GameSummary'].required = schemas['GameSummary'].required.filter((name: string) => name !== 'coverUrl');
     });
 
-  test('says no to a provider that removes what one consumer reads, names its test, and yes once it has changed', async () => {
-    const junit = join(folder, 'consumers.xml');
-    const ask = () => cli('can-i-deploy', '--document', withoutCovers(), '--contracts', production, '--junit', junit);
-    const { code, stdout, stderr } = await ask();
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'No: 1 changes break somebody.' });
-    const lines = stdout.split('\n');
-    expect(lines.filter((line) => line.startsWith('BREAKS'))).toEqual([
-      'BREAKS  game.list, 200 /result/data/json/items/*/coverUrl: the member, now nothing',
-    ]);
-    expect(lines.filter((line) => line.startsWith(' '))).toEqual([
-      '          covers; needs /items/*/coverUrl; in "shows covers"',
-    ]);
-    const xml = readFileSync(junit, 'utf8');
-    expect(xml).toMatch(/<testsuites name="can-i-deploy" tests="2" failures="1">/);
-    expect(xml).toMatch(/<testcase classname="consumers" name="titles"><\/testcase>/);
-    expect(xml).toMatch(/name="covers"><failure message="game\.list, 200 [^"]*coverUrl/);
+  describe('that were published', () => {
+    const env = (): Record<string, string> => ({ DATABASE_URL: gateway.databaseUrl });
+    const file = join(folder, 'published.json');
+    // None has called it without a key.
+    let gateway: TestApp;
+    let owner: TestUser;
+    const publish = (reads: string[] | undefined, key = owner.key, to = gateway.url) => {
+      writeFileSync(file, JSON.stringify({ $schema: 'x', ...contract('covers', need(reads)) }));
+      return runCommand(['contract', 'publish', file, '--to', `${to}/`], { env: { GATEWAY_KEY: key } });
+    };
+    const ask = async (...options: string[]) => {
+      const args = ['can-i-deploy', '--document', withoutCovers(), ...options];
+      const { code, stdout } = await runCommand(args, { env: env() });
+      return { code, broken: stdout.split('\n').filter((line) => line.startsWith(' ')) };
+    };
+    beforeAll(async () => {
+      gateway = await startApp();
+      owner = await gateway.aUser();
+    });
 
-    write('production/covers.json', contract('covers', need(['/total'])));
-    expect(await ask()).toMatchObject({ code: 0, stderr: 'Yes: none of 2 consumers breaks.' });
-    write('production/covers.json', covers);
+    afterAll(() => gateway.stop());
+
+    test('are asked of the database, with the uses of all who do not say what they read', async () => {
+      await gateway.call('game.list', { limit: 1, page: 1 }, owner.key);
+      await gateway.context.auth.uses?.flush();
+      const used = [expect.stringMatching(`^ +key ${owner.keyId}, "\\w+" of user ${owner.id}; last called it on `)];
+      expect(await ask()).toEqual({ code: 1, broken: used });
+      expect(await publish(['/items/*/coverUrl'])).toMatchObject({ code: 0, stdout: '' });
+      const named = [`          covers of user ${owner.id}; needs /items/*/coverUrl; in "shows covers"`];
+      expect(await ask()).toEqual({ code: 1, broken: named });
+      expect(await ask('--tag', 'main')).toEqual({ code: 1, broken: used });
+      await publish(['/items/*/title']);
+      expect(await ask()).toEqual({ code: 0, broken: [] });
+      await publish(undefined);
+      expect(await ask()).toMatchObject({ code: 1, broken: { length: 1 } });
+      // What was sent is known all the same.
+      const sortless = changed('sortless.json', (schemas) => void delete schemas['GameListInput'].properties.page);
+      const { stdout } = await runCommand(['can-i-deploy', '--document', sortless], { env: env() });
+      expect(stdout).toContain(`key ${owner.keyId}`);
+    });
+
+    test('are exported as files, to a new folder', async () => {
+      await publish(['/items/*/coverUrl']);
+      const out = join(folder, 'exported');
+      const exported = () => runCommand(['contract', 'export', out], { env: env() });
+      expect(await exported()).toMatchObject({ code: 0 });
+      expect(readdirSync(out)).toEqual([`covers.${owner.id}.json`]);
+      writeFileSync(join(out, 'titles.json'), JSON.stringify(titles));
+      const junit = join(folder, 'consumers.xml');
+      const args = ['--document', withoutCovers(), '--contracts', out, '--junit', junit];
+      expect(await cli('can-i-deploy', ...args)).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('in "shows covers"'),
+      });
+      const xml = readFileSync(junit, 'utf8');
+      expect(xml).toMatch(/<testsuites name="can-i-deploy" tests="2" failures="1">/);
+      expect(xml).toMatch(/<testcase classname="consumers" name="titles"><\/testcase>/);
+      expect(xml).toMatch(/name="covers"><failure message="game\.list, 200 [^"]*coverUrl/);
+      expect(await exported()).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') });
+    });
+
+    test('say why one is not kept', async () => {
+      const reader = await gateway.aUser({ scopes: ['user:read'] });
+      expect(await publish([], reader.key)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('contract:write'),
+      });
+      const faulty = await publish(['/\0']);
+      expect(faulty).toMatchObject({ code: 2, stderr: expect.stringContaining('/contract/needs/0/reads/0 must') });
+      const nowhere = await publish([], owner.key, `http://127.0.0.1:${await freePort()}`);
+      expect(nowhere).toMatchObject({ code: 3, stderr: expect.stringContaining('No gateway answers') });
+    });
   });
 
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
@@ -313,7 +365,8 @@ describe('can-i-deploy', () => {
   });
 
   test.each([
-    [['--document', 'x.json'], 'Say of whom'],
+    [['--to', 'http://localhost'], 'Say of whom'],
+    [['--document', 'x.json'], 'There is no database'],
     [['--contracts', production], 'Say what would be deployed'],
     [['--document', 'x.json', '--contracts', join(folder, 'nothing.json')], 'nothing.json cannot be read'],
     [['--document', 'x.json', '--contracts', folder], 'is no consumer contract'],

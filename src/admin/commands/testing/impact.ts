@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { version } from '../../../base/version.ts';
+import { publishedContracts } from '../../../consumers/contracts/store.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { readConsumerUses } from '../../../consumers/use/store.ts';
 import {
@@ -18,10 +19,11 @@ import {
 } from '../../../../contract/consumer-contract.ts';
 import { type Consumers, type Impact, impactOf } from '../../../testkit/consumers/impact.ts';
 import { affectedText, changeText, junitOf, namesOf } from '../../../testkit/consumers/report.ts';
-import { type NamedUse, parseUses, UseError } from '../../../testkit/consumers/uses.ts';
+import { parseUses, UseError } from '../../../testkit/consumers/uses.ts';
 import { withKeys } from '../access/keys-use.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
+import { faultsOf } from '../shared/faults.ts';
 import { note, print, printable, printJsonLines } from '../shared/output.ts';
 import { readDocument } from './verify.ts';
 
@@ -46,7 +48,7 @@ const readWith = async <T>(file: string, parse: (name: string, text: string) => 
 };
 
 /** The contracts in files, and in the folders among them. @throws CommandError */
-const readContracts = async (paths: readonly string[]): Promise<ConsumerContract[]> => {
+export const readContracts = async (paths: readonly string[]): Promise<ConsumerContract[]> => {
   const contracts: ConsumerContract[] = [];
   for (const path of paths) {
     const isFolder = await stat(path).then(
@@ -74,8 +76,32 @@ const fetchDocument = async (url: string): Promise<ClientDocument> => {
   }
 };
 
-const readDatabase = (days: number): Promise<NamedUse[]> =>
-  withDatabase(readSettings(), async (db) => withKeys(db, await readConsumerUses(db, { now: new Date(), days })));
+/** The consumers in the database: their uses of the last days, and the contracts that have a tag. @throws CommandError */
+const readDatabase = async (days: number, tag: string): Promise<Required<Consumers>> => {
+  try {
+    return await withDatabase(readSettings(), async (db) => ({
+      uses: await withKeys(db, await readConsumerUses(db, { now: new Date(), days })),
+      contracts: await publishedContracts(db, tag),
+    }));
+  } catch (error) {
+    // Status 1 would name it a broken consumer.
+    throw new CommandError(faultsOf(error).join('\n'), USAGE);
+  }
+};
+
+const namesFiles = ({ use, contracts }: FileOptions): boolean => use !== undefined || contracts !== undefined;
+
+/** The consumers that files know. @throws CommandError */
+const readFiles = async ({ use, contracts = [] }: FileOptions): Promise<Required<Consumers>> => ({
+  uses: use === undefined ? [] : await readWith(use, parseUses),
+  contracts: await readContracts(contracts),
+});
+
+/** The files that say what consumers use and need. Without any, the database says it. */
+interface FileOptions {
+  use?: string;
+  contracts?: string[];
+}
 
 interface Output {
   json?: true;
@@ -104,10 +130,12 @@ const contractsOption = (): Option =>
     listed,
   );
 
-interface ImpactOptions extends Output {
-  use?: string;
-  contracts?: string[];
+export const tagOption = (description: string): Option => new Option('--tag <name>', description).default('production');
+const databaseTag = (): Option => tagOption('without either: the contracts in the database that have this tag');
+
+interface ImpactOptions extends FileOptions, Output {
   days: number;
+  tag: string;
 }
 
 /** `impact` */
@@ -129,23 +157,21 @@ export const impactCommand = (): Command =>
         .argParser(wholeNumberUpTo(KEPT_DAYS))
         .default(KEPT_DAYS),
     )
+    .addOption(databaseTag())
     .addOption(jsonOption())
     .addOption(junitOption())
     .addHelpText(
       'after',
       examples('impact old.json', 'impact old.json new.json --use use.jsonl --contracts consumers/'),
     )
-    .action(async (old: string, fresh: string | undefined, { use, contracts, days, ...output }: ImpactOptions) => {
+    .action(async (old: string, fresh: string | undefined, { days, tag, ...options }: ImpactOptions) => {
       const changes = changesFor(
         await readDocument(old),
         fresh === undefined ? ownDocument() : await readDocument(fresh),
       );
-      const consumers = {
-        contracts: await readContracts(contracts ?? []),
-        uses: use === undefined ? (contracts ? [] : await readDatabase(days)) : await readWith(use, parseUses),
-      };
+      const consumers = namesFiles(options) ? await readFiles(options) : await readDatabase(days, tag);
       const impacts = impactOf(changes, consumers);
-      const broken = await report(impacts, consumers, output);
+      const broken = await report(impacts, consumers, options);
       note(
         `Of ${changes.length} changes, ${broken} break somebody, ${impacts.length - broken} could but break nobody of ` +
           `${namesOf(consumers).length} consumers, and ${changes.length - impacts.length} break no client.`,
@@ -153,16 +179,15 @@ export const impactCommand = (): Command =>
       if (broken > 0) process.exitCode = BROKEN;
     });
 
-interface DeployOptions extends Output {
+interface DeployOptions extends FileOptions, Output {
   document?: string;
   to?: string;
   from?: string;
-  use?: string;
-  contracts?: string[];
+  tag: string;
 }
 
 /** The documents of what is deployed, and of what would be. @throws CommandError */
-const documentsOf = async ({ document, to, from }: DeployOptions, contracts: readonly ConsumerContract[]) => {
+const documentsOf = async ({ document, to, from }: DeployOptions, contracts: Required<Consumers>['contracts']) => {
   if (document !== undefined) {
     return { before: from === undefined ? ownDocument() : await readDocument(from), now: await readDocument(document) };
   }
@@ -183,33 +208,34 @@ export const canIDeployCommand = (): Command =>
     .summary('say whether a release breaks a consumer')
     .description(
       'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
-        'deployment has recorded. For whoever releases a consumer: whether a deployment serves what its contract needs. ' +
-        'Ends with status 0 for yes, 1 for no, 2 for what cannot be read, 3 if no gateway answers.',
+        'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
+        'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read, 3 if no gateway answers.',
     )
     .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
     .option('--to <url>', 'the deployment that the consumers would call')
     .option('--from <file>', 'the document that consumers were tested with; by default that of this version')
     .addOption(contractsOption())
     .addOption(useOption())
+    .addOption(databaseTag())
     .addOption(jsonOption())
     .addOption(junitOption())
     .addHelpText(
       'after',
       examples(
+        'can-i-deploy --document new.json',
         'can-i-deploy --document new.json --contracts production/ --use use.jsonl',
         'can-i-deploy --to https://api.example.com --contracts shop-web.json',
       ),
     )
     .action(async (options: DeployOptions) => {
-      const { use, contracts: paths = [], ...output } = options;
-      if (use === undefined && paths.length === 0) {
+      const isAsked = !namesFiles(options);
+      if (isAsked && options.document === undefined) {
         throw new CommandError('Say of whom: --contracts PATH, or --use FILE.', USAGE);
       }
-      const contracts = await readContracts(paths);
-      const uses = use === undefined ? [] : await readWith(use, parseUses);
-      const { before, now } = await documentsOf(options, contracts);
-      const broken = await report(impactOf(changesFor(before, now), { contracts, uses }), { contracts, uses }, output);
-      const names = namesOf({ contracts, uses });
+      const consumers = isAsked ? await readDatabase(KEPT_DAYS, options.tag) : await readFiles(options);
+      const { before, now } = await documentsOf(options, consumers.contracts);
+      const broken = await report(impactOf(changesFor(before, now), consumers), consumers, options);
+      const names = namesOf(consumers);
       note(broken === 0 ? `Yes: none of ${names.length} consumers breaks.` : `No: ${broken} changes break somebody.`);
       if (broken > 0) process.exitCode = BROKEN;
     });

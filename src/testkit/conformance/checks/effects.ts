@@ -13,6 +13,7 @@ import { getProfileEffects, meEffects, userSearchEffects } from './read/users.ts
 import { profileEffects } from './write/profile.ts';
 import { batchCreateEffects, createEffects, updateEffects, viewEffects } from './write/records.ts';
 import { favoriteEffects, reactionEffects } from './write/toggles.ts';
+import * as contracts from './write/contracts.ts';
 import * as webhook from './write/webhooks.ts';
 
 type ImagePage = OutputOf<Contract['image']['list']>;
@@ -63,6 +64,9 @@ const effects: Readonly<Record<string, (operation: Operation, session: VerifySes
   'apiKey.rename': renameEffects,
   'apiKey.rotate': rotateEffects,
   'apiKey.revoke': revokeEffects,
+  'consumerContract.publish': contracts.publishEffects,
+  'consumerContract.list': () => ({}),
+  'consumerContract.delete': contracts.deleteEffects,
 };
 
 /** Checks of what an operation does, beyond the shape of what it answers. */

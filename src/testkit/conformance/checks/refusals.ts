@@ -30,6 +30,7 @@ export const unprovoked = {
   WEBHOOK_LIMIT: 'needs as many webhooks as a user may have',
   API_KEY_LIMIT: 'needs as many keys as a user may make',
   API_KEY_WIDER: 'needs a key that lacks a scope',
+  CONTRACT_LIMIT: 'needs as many contracts as a user may have',
   IDEMPOTENCY_GONE: 'needs a record that was removed',
   EVENTS_GONE: 'needs a cursor older than the events that are kept',
   EVENTS_OFF: 'depends on the settings of the deployment',

@@ -38,7 +38,7 @@ const otherInput = async (
   const [[name, value] = ['', undefined]] = Object.entries(input);
   if (Array.isArray(value)) return session.batch(operation, ['another']);
   const { sample } = inputMembers(operation).find((member) => member.name === name) ?? {};
-  return { [name]: value === sample ? null : sample };
+  return { ...input, [name]: value === sample ? null : sample };
 };
 
 /** @throws Mismatch unless a reply is a success that says whether it is a repeated one */

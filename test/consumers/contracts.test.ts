@@ -1,0 +1,85 @@
+/**
+ * @engines all
+ * @tier fast
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MAX_CONTRACTS, MAX_NEEDS } from '../../contract/index.ts';
+import { publishedContracts } from '../../src/consumers/contracts/store.ts';
+import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+
+// The contracts that consumers publish. The operator asks with them in `test/testkit/consumers`.
+
+let app: TestApp;
+let now = new Date('2031-05-01T10:00:00.000Z');
+let owner: TestUser;
+let stranger: TestUser;
+beforeAll(async () => {
+  app = await startApp({ now: () => now });
+  owner = await app.aUser();
+  stranger = await app.aUser();
+});
+afterAll(() => app.stop());
+
+const need = {
+  operation: 'game.list',
+  test: 'shows titles',
+  sends: ['/limit'],
+  reads: ['/items/*/title'],
+  reasons: [],
+};
+const publish = (consumer: string, tag: string, needs: object[] = [need], { key } = owner) =>
+  app.send('consumerContract.publish', { tag, contract: { consumer, contract: '1.1.0', needs } }, key);
+const listed = async ({ key } = owner) => (await app.call('consumerContract.list', {}, key)).items;
+const kept = (tag: string) => publishedContracts(app.context.db, tag);
+
+describe('contracts of consumers', () => {
+  test('are kept by user, consumer and tag, the last one of each', async () => {
+    await publish('web', 'production');
+    await publish('web', 'main', []);
+    await publish('web', 'production', [], stranger);
+    now = new Date('2031-05-02T10:00:00.000Z');
+    const { body } = await publish('web', 'production', [need, { ...need, operation: 'game.getById' }]);
+    const web = { consumer: 'web', contract: '1.1.0' };
+    const last = { ...web, tag: 'production', needCount: 2, publishedAt: '2031-05-02T10:00:00.000Z' };
+    expect(body.result.data.json).toEqual(last);
+    expect(await listed()).toEqual([
+      { ...web, tag: 'main', needCount: 0, publishedAt: '2031-05-01T10:00:00.000Z' },
+      last,
+    ]);
+    const production = await kept('production');
+    expect(production).toHaveLength(2);
+    expect(production).toContainEqual({ ...web, userId: stranger.id, needs: [] });
+    expect(production).toContainEqual({
+      ...web,
+      userId: owner.id,
+      needs: [need, { ...need, operation: 'game.getById' }],
+    });
+  });
+
+  test('are deleted by their user only', async () => {
+    const name = { consumer: 'gone', tag: 'production' };
+    await publish(name.consumer, name.tag);
+    const missed = await app.fail('consumerContract.delete', name, 404, stranger.key);
+    expect(missed.data.reason).toBe('CONTRACT_NOT_FOUND');
+    expect(await app.call('consumerContract.delete', name, owner.key)).toEqual(name);
+    expect((await listed()).map(({ consumer }) => consumer)).toEqual(['web', 'web']);
+    expect((await app.fail('consumerContract.delete', name, 404, owner.key)).data.reason).toBe('CONTRACT_NOT_FOUND');
+  });
+
+  test(`are ${MAX_CONTRACTS} at most, which those that are there do not hinder`, async () => {
+    const many = await app.aUser();
+    for (let n = 0; n < MAX_CONTRACTS; n += 1) await publish(`c${n}`, 'production', [], many);
+    const { status, body } = await publish('one', 'production', [], many);
+    expect([status, body.error.json.data.reason]).toEqual([422, 'CONTRACT_LIMIT']);
+    expect((await publish('c0', 'production', [need], many)).status).toBe(200);
+    expect(await listed(many)).toHaveLength(MAX_CONTRACTS);
+  });
+
+  test('have as many needs as a large suite has', async () => {
+    const members = Array.from({ length: 20 }, (_, n) => `/items/*/member${n}`);
+    const large = Array.from({ length: MAX_NEEDS }, () => ({ ...need, sends: members, reads: members }));
+    const { status, body } = await publish('large', 'production', large);
+    expect([status, body.result?.data.json.needCount]).toEqual([200, MAX_NEEDS]);
+    expect((await publish('large', 'production', [...large, need])).status).toBe(400);
+  });
+});
