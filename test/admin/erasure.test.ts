@@ -222,6 +222,9 @@ const live = async (fan: TestUser) => {
   const needs = [{ operation: 'game.list', test: text('test'), sends: [], reasons: [] }];
   await send('consumerContract.publish', { tag: NEEDLE, contract: { consumer: NEEDLE, contract: NEEDLE, needs } });
 
+  // A member that is not known is named among the faults of the call.
+  await app.fail('game.create', { [NEEDLE]: 1 }, 400, key);
+
   const theirs = await app.aGame({ title: 'of a fan', tagNames: [COMMON] }, fan);
   const theirPost = await app.anImagePost({}, fan);
   const hidden = await app.aGame({ title: 'hidden of a fan', tagNames: ['veiled'] }, fan);

@@ -85,7 +85,7 @@ describe('on a service with a database and limits', () => {
   });
 
   test.each([
-    ['keys', { ran: 4, compared: 1 }],
+    ['keys', { ran: 6, compared: 1 }],
     ['limits', { ran: 1, compared: 1 }],
     ['moderation', { ran: 11, compared: 2 }],
     ['erasure', { ran: 7, compared: 2 }],

@@ -80,7 +80,10 @@ describe('on the service itself', () => {
       const results = await run({ key, only: [firstWith(scope), firstWith(other)] });
       expect(failuresOf(results)).toEqual([]);
       expect(reasonsOf(results)).toEqual(
-        expect.arrayContaining([`it needs a key without ${scope}`, `it needs a key with ${other}`]),
+        expect.arrayContaining([
+          `it needs a key without ${scope}`,
+          expect.stringMatching(`^it needs a key with ${other}`),
+        ]),
       );
       const refused = results.filter(
         ({ name, outcome }) => name === 'refuses a key without its scope' && outcome === 'passed',

@@ -41,7 +41,7 @@ describe('read-only verify', () => {
 
   /** What views and the use of a key change, and who uses what. */
   const CHANGING = ['view_count', 'last_used_at'];
-  const COUNTED = ['key_uses', 'consumer_uses'];
+  const COUNTED = ['key_uses', 'consumer_uses', 'failed_calls'];
 
   /** Every row of every table, but for what reading changes. */
   const rows = async (): Promise<Record<string, string[]>> => {
