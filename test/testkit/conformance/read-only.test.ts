@@ -47,7 +47,7 @@ describe('read-only verify', () => {
   const rows = async (): Promise<Record<string, string[]>> => {
     const { db } = app.context;
     const tables = await db.read<{ name: string }>(
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN (?, ?) ORDER BY name",
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN (?, ?, ?) ORDER BY name",
       COUNTED,
     );
     const dump: Record<string, string[]> = {};
