@@ -54,6 +54,7 @@ const OUR_FILES = [
   'access.js',
   'address.js',
   'authorize.js',
+  'calls.js',
   'docs.css',
   'filter.js',
   'key-check.js',

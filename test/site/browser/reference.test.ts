@@ -210,7 +210,7 @@ describe('Swagger UI in a browser', () => {
     ['the name', 'TYPESTATS', ['game.getTypeStats']],
     ['the path', '/api/trpc/user.me', ['user.me']],
     ['the summary', 'publish up to', ['game.batchCreate', 'image.batchCreate']],
-    ['the scope', 'user:read', ['user.me', 'user.search']],
+    ['the scope', 'user:write', ['user.updateProfile', 'user.updateAvatar']],
     ['the tag and a word', 'image list', ['image.list']],
   ])('the filter finds operations by %s', async (_by, phrase, ids) => {
     await page.getByRole('searchbox', { name: 'Find an operation' }).fill(phrase);
@@ -297,6 +297,38 @@ describe('Swagger UI in a browser', () => {
     await dialog.waitFor({ state: 'detached' });
     expect(await page.locator('.docs-authorize [role=status]').innerText()).toContain('content:write');
     await page.getByRole('button', { name: 'Key in use' }).click();
+    await dialog.getByRole('button', { name: 'Forget the key' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  });
+
+  test('Authorize shows the calls with the key that failed, and finds those of one request', async () => {
+    const caller = await app.aUser();
+    await app.fail('game.list', { limit: 'many', page: 1 }, 400, caller.key);
+    await app.fail('game.getById', { id: 'none' }, 404, caller.key);
+    const [lost] = (await app.call('apiKey.calls', {}, caller.key)).items;
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(caller.key);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Key in use' }).click();
+    const rows = dialog.locator('tbody tr');
+    await rows.first().waitFor();
+    const shownCells = async (): Promise<string[][]> =>
+      Promise.all((await rows.all()).map((row) => row.locator('td').allInnerTexts()));
+    expect((await shownCells()).map(([, operation, reason]) => [operation, reason])).toEqual([
+      ['game.getById', '404 GAME_NOT_FOUND'],
+      ['game.list', '400 VALIDATION_FAILED\n/limit invalid_type'],
+    ]);
+    await screenshot('failed-calls');
+    await dialog.getByRole('searchbox', { name: 'Request id' }).fill(lost!.requestId);
+    expect((await shownCells()).map(([, operation, , request]) => [operation, request])).toEqual([
+      ['game.getById', lost!.requestId],
+    ]);
+    await app.fail('user.getProfile', { id: 'none' }, 404, caller.key);
+    await dialog.getByRole('searchbox', { name: 'Request id' }).fill('');
+    await dialog.getByRole('button', { name: 'Look again' }).click();
+    await dialog.getByText('USER_NOT_FOUND').waitFor();
     await dialog.getByRole('button', { name: 'Forget the key' }).click();
     await dialog.getByRole('button', { name: 'Close' }).click();
   });

@@ -1,3 +1,4 @@
+import { failedCalls } from './calls.js';
 import { check, noteOwner, ownerOfKey } from './key-check.js';
 import { faultOf, keyIn } from './key-format.js';
 
@@ -17,6 +18,7 @@ const dialog =
     const isAuthorized = authSelectors.authorized().has(name);
     const close = () => authActions.showDefinitions(false);
     const Markdown = getComponent('Markdown', true);
+    const FailedCalls = getComponent('DocsFailedCalls', true);
 
     useEffect(() => {
       const opener = document.activeElement;
@@ -78,6 +80,7 @@ const dialog =
     const done = [
       h('p', { key: 'done' }, ownerOfKey()),
       h('p', { key: 'where' }, 'It is in use in this tab alone.'),
+      h(FailedCalls, { key: 'calls', authKey: authSelectors.authorized().getIn([name, 'value']) }),
       h('button', { key: 'forget', type: 'button', onClick: forget }, 'Forget the key'),
     ];
 
@@ -110,5 +113,6 @@ const button =
 
 /** `Authorize`: a dialog that takes a key as people have it at hand. The key of the document is the one scheme it knows. */
 export const authorizePlugin = (system) => ({
+  components: { DocsFailedCalls: failedCalls(system) },
   wrapComponents: { authorizationPopup: () => dialog(system), authorizeBtn: () => button(system) },
 });
