@@ -342,7 +342,13 @@ describe('users erase', () => {
       { of: 'image', id: made.theirPost.id, type: 'dislike' },
     ]);
     expect(exported['keys']).toMatchObject([
-      { name: text('key'), uses: expect.any(Array), clients: expect.any(Array), operations: expect.any(Array) },
+      {
+        name: text('key'),
+        uses: expect.any(Array),
+        clients: expect.any(Array),
+        operations: expect.any(Array),
+        failedCalls: expect.any(Array),
+      },
     ]);
     expect(exported['consumerContracts']).toMatchObject([{ consumer: NEEDLE, needs: [{ test: text('test') }] }]);
     expect(exported['webhooks']).toMatchObject([{ url: url('hook'), state: 'active' }]);

@@ -3,6 +3,7 @@ import { In } from 'typeorm';
 import { listKeys } from '../../auth/service.ts';
 import { readUses } from '../../consumers/use/counts.ts';
 import { contractsOf } from '../../consumers/contracts/store.ts';
+import { readFailedCalls } from '../../consumers/use/failed-calls.ts';
 import { keyConsumer, readConsumerUses } from '../../consumers/use/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { findByAuthor } from '../../content/read/find.ts';
@@ -121,12 +122,13 @@ async function* reactionsOf(db: Database, userId: string): AsyncGenerator<object
   }
 }
 
-/** The keys of a user, with the uses of each; their hashes stay in the database. */
+/** The keys of a user, with the uses and failed calls of each; their hashes stay in the database. */
 async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<object[]> {
   for (const { userId: _, ...key } of await listKeys(db, id)) {
     const [used] = await readConsumerUses(db, { now, days: DAYS, consumers: [keyConsumer(key.id)] });
     const { clients = [], operations = [] } = used ?? {};
-    yield [{ ...key, uses: await readUses(db, key.id, now, DAYS), clients, operations }];
+    const failedCalls = await readFailedCalls(db, key.id, now);
+    yield [{ ...key, uses: await readUses(db, key.id, now, DAYS), clients, operations, failedCalls }];
   }
 }
 
