@@ -122,7 +122,7 @@ const exampleSummary = { ...ofExample, tag, needCount: needs.length, publishedAt
 export const consumerContract = router('consumerContract', {
   publish: procedure({
     summary: 'Publish a contract',
-    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file of \`record\` or the TypeScript SDK is a \`contract\`, without a \`$schema\`. A user has ${MAX_CONTRACTS} at most.`,
+    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file that \`record\` or an SDK has written is a \`contract\`, without its \`$schema\`. A user has ${MAX_CONTRACTS} at most.`,
     access: 'contract:write',
     effect: 'write',
     input: z.strictObject({

@@ -32,7 +32,12 @@ beforeAll(async () => {
   const log = createLog('silent', { write: () => undefined });
   const documents = statusDocuments({ context, metrics, requests: context.requests }, String);
   server = await serveMetrics(metrics, { host: '127.0.0.1', port }, log, documents);
+  const { key } = await app.aUser();
   await app.aGame();
+  const agents = ['content-gateway-python/1.2.0 (contract 1.2.0)', 'curl/8.5.0'];
+  for (const agent of agents)
+    await app.http.post('/api/trpc/user.me').set({ Authorization: `Bearer ${key}`, 'User-Agent': agent });
+  await context.auth.uses?.flush();
   await app.fail('game.getById', { id: 'none' }, 404);
   browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
 });
@@ -60,6 +65,10 @@ describe('status page in a browser', () => {
     expect(font).toContain('system-ui');
     // Tables scroll by themselves.
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await page.getByRole('cell', { name: /content-gateway-python\/1\.2\.0/ }).count()).toBe(1);
+    // The guide to monitoring shows it.
+    const isShown = process.env['UPDATE_PICTURE'] === 'true' && colorScheme === 'light';
+    if (isShown) await page.screenshot({ path: 'docs/admin.png', fullPage: true });
     await page.evaluate(axe);
     const { violations } = (await page.evaluate('axe.run()')) as { violations: { id: string; impact: string }[] };
     expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([]);

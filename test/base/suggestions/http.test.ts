@@ -115,13 +115,13 @@ const table: Record<string, readonly Row[]> = {
       mistake: 'no router',
       sent: call(valid, '/api/trpc/list'),
       answer: '404 PROCEDURE_NOT_FOUND',
-      hint: 'Did you mean `game.list`, `image.list`, `event.list` or `webhook.list`? Names are case-sensitive. `/docs/` lists all procedures.',
+      hint: 'Did you mean `game.list`, `image.list`, `event.list`, `webhook.list`, `apiKey.list` or `consumerContract.list`? Names are case-sensitive. `/docs/` lists all procedures.',
     },
     {
       mistake: 'something else altogether',
       sent: call(valid, '/api/trpc/invoice.pay'),
       answer: '404 PROCEDURE_NOT_FOUND',
-      hint: 'The procedures are those of `game`, `image`, `user`, `event` or `webhook`; their names are case-sensitive. `/docs/` lists all procedures.',
+      hint: 'The procedures are those of `game`, `image`, `user`, `event`, `webhook`, `apiKey` or `consumerContract`; their names are case-sensitive. `/docs/` lists all procedures.',
     },
     {
       mistake: 'nothing',

@@ -321,6 +321,8 @@ describe('Swagger UI in a browser', () => {
       ['game.list', '400 VALIDATION_FAILED\n/limit invalid_type'],
     ]);
     await screenshot('failed-calls');
+    // The guide to keys shows it.
+    if (process.env['UPDATE_PICTURE'] === 'true') await dialog.screenshot({ path: 'docs/failed-calls.png' });
     await dialog.getByRole('searchbox', { name: 'Request id' }).fill(lost!.requestId);
     expect((await shownCells()).map(([, operation, , request]) => [operation, request])).toEqual([
       ['game.getById', lost!.requestId],
