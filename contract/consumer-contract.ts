@@ -15,7 +15,7 @@ const Need = z
       'The members that one call sends, as JSON pointers into `json`, with `*` for each element; and the words of the contract among their values: `/sortBy`, `/sortBy=latest`.',
     ),
     reads: Pointers.exactOptional().describe(
-      'The members of the output that are read: `/items/*/title`. Left out where that is not known: any may be.',
+      'The members of the output that are read, as JSON pointers likewise. Left out where that is not known: any may be.',
     ),
     requires: Pointers.exactOptional().describe('The members of the output without which the client refuses it.'),
     decodes: z

@@ -172,6 +172,11 @@ describe.each(documents)('$file', ({ target, file, document }) => {
     expect(document.components.schemas['GameInput']?.properties).toMatchObject({ isFree: { 'x-default': true } });
   });
 
+  test('has no description that would end a comment, into which generators write it', () => {
+    const descriptions = objectsIn(document).map(({ description }) => description);
+    expect(descriptions.filter((text) => typeof text === 'string' && text.includes('*/'))).toEqual([]);
+  });
+
   test('has no tag for what callers send and what they get', () => {
     const tagsOf = (value: unknown) => objectsIn(value).flatMap(({ tags }) => (Array.isArray(tags) ? tags : []));
     const messages = [

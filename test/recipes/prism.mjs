@@ -51,8 +51,8 @@ const soonAnswered = ({ example, isStream }) => (isStream ? { json: { ...example
 
 /** Between a client and the sandbox, nothing to complain of in requests or replies. Returns the calls made. */
 const checkProxy = async (proxy, key) => {
-  // What one operation deletes, the examples of others need.
-  const isDeletion = ({ id }) => id.endsWith('.delete');
+  // What one operation deletes or ends, the examples of others need.
+  const isDeletion = ({ id }) => /\.(?:delete|revoke)$/.test(id);
   for (const operation of operations.toSorted((one, other) => isDeletion(one) - isDeletion(other))) {
     const answered = await call(proxy.found, operation, soonAnswered(operation), key);
     expect(operation, 200, answered, answered.violations ?? faultOf(operation, 200, answered.body));
