@@ -267,13 +267,12 @@ export const errors = {
     shouldRetry: false,
   },
   API_KEY_ENDED: {
-    ...unprocessable,
+    ...forbidden,
     message: 'This key has ended, and cannot be replaced.',
     hint: 'Nothing was stored. Make a new key by `apiKey.create`.',
     cause: 'The key to be replaced is expired or revoked.',
     fix: 'Make a new one by `apiKey.create`. To replace keys without a gap, do it before they expire.',
     retry: 'after-fixing',
-    shouldRetry: false,
   },
   WEBHOOK_URL_FORBIDDEN: {
     ...unprocessable,

@@ -95,7 +95,7 @@ describe('a user', () => {
     const gone = await app.call('apiKey.revoke', { id: next.id }, next.secret!);
     expect(gone.state).toBe('revoked');
     expect(await app.call('apiKey.revoke', { id: next.id }, user.key)).toEqual(gone);
-    expect((await refusal('apiKey.rotate', { id: next.id }, 422)).reason).toBe('API_KEY_ENDED');
+    expect((await refusal('apiKey.rotate', { id: next.id }, 403)).reason).toBe('API_KEY_ENDED');
     const replaced = await app.call('apiKey.rotate', { id: key.id, overlapHours: 0 }, user.key);
     expect(replaced.secret).not.toBeNull();
     expect((await listed(key.id))?.state).toBe('expired');

@@ -242,6 +242,9 @@ try {
   say('what is released is not replaced');
 
   await runner.play('Name the image by its digest', { given });
+  // Between releases, the entries have no version yet.
+  const changelog = join(workspace, 'CHANGELOG.md');
+  writeFileSync(changelog, readFileSync(changelog, 'utf8').replace(/^## Unreleased$/m, `## ${version}`));
   await runner.play('Make the release of GitHub', { given });
   const told = readFileSync(join(folder, 'gh.log'), 'utf8');
   assert.match(told, new RegExp(`^release create v${version.replaceAll('.', '\\.')} .*--verify-tag`, 'm'));

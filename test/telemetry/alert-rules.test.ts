@@ -24,7 +24,8 @@ const promtool = async (args: string[], input = ''): Promise<{ code: number; out
   const child = spawn(TEST_PROMTOOL, args);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
-  child.stdin.end(input);
+  // It may end before it has read.
+  child.stdin.on('error', () => undefined).end(input);
   const [code] = (await once(child, 'close')) as [number];
   return { code, output };
 };

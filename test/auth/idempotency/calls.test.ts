@@ -182,7 +182,7 @@ describe('idempotent calls', () => {
         const refusal = {
           'webhook.delete': [404, 'WEBHOOK_NOT_FOUND'],
           'consumerContract.delete': [404, 'CONTRACT_NOT_FOUND'],
-          'apiKey.rotate': [422, 'API_KEY_ENDED'],
+          'apiKey.rotate': [403, 'API_KEY_ENDED'],
         }[id as string];
         if (refusal) {
           expect([anew.status, reasonOf(anew), await records()]).toEqual([...refusal, before]);

@@ -233,7 +233,7 @@ describe('interrupted writes', () => {
       const { id } = operation;
       const input = await anInput(far, operation, caller);
       const headers = repeating(randomUUID());
-      await far.context.auth.keys.flush();
+      await Promise.all([far.context.auth.keys.flush(), far.context.auth.uses?.flush()]);
       const reply = await losingCommit(() => far.send(id, input, caller.key, headers));
       expect(reply.status).toBe(200);
       const again = await far.send(id, input, caller.key, headers);
@@ -242,7 +242,7 @@ describe('interrupted writes', () => {
     });
 
     test('is told to callers who sent no key', async () => {
-      await far.context.auth.keys.flush();
+      await Promise.all([far.context.auth.keys.flush(), far.context.auth.uses?.flush()]);
       const reply = await losingCommit(() => far.send('game.create', { title: 'unknown' }, caller.key));
       expect(reply.body.error.json.data.reason).toBe('OUTCOME_UNKNOWN');
       expect(reply.headers['x-should-retry']).toBe('false');
