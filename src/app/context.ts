@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { currentDate } from '../base/runtime.ts';
 import { sweepEvents } from '../auth/audit/log.ts';
 import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
@@ -96,7 +97,7 @@ export interface Context extends RpcContext {
 export const openContext = async (
   config: Config,
   log: Logger,
-  now = () => new Date(),
+  now = currentDate,
   observer?: Observer,
   deliver?: typeof send,
 ): Promise<Context> => {

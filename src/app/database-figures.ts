@@ -1,3 +1,4 @@
+import { performance } from '../base/runtime.ts';
 import { BACKUP, timeOfLast } from '../auth/audit/log.ts';
 import type { DatabaseSize } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { sleep } from '../base/runtime.ts';
 import { systemActor } from '../auth/audit/log.ts';
 import { moveLeftBehind } from '../content/write/tag-merge.ts';
 import { SETTLE_MS } from '../content/write/tag-names.ts';

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
+import { currentDate, sleep } from '../base/runtime.ts';
 import { type Config, ConfigError, inContainer } from '../config/config.ts';
 import { MAX_PORT } from '../config/variables.ts';
 import type { Database } from '../db/database.ts';
@@ -95,7 +95,7 @@ const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
     // A database that does not answer now does not prevent the start.
     isDurable: await isDurable(db).catch(() => true),
     nodeVersion: process.versions.node,
-    now: new Date(),
+    now: currentDate(),
   };
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
 };

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { clearTimeout, setInterval, setTimeout } from '../base/runtime.ts';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
 import type { MetricsDocument, MetricsServer } from '../http/server/metrics-server.ts';

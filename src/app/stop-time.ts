@@ -1,3 +1,5 @@
+import { performance } from '../base/runtime.ts';
+
 /**
  * The time that is left for storing buffered changes when requests used up the stop time. It takes milliseconds, unless
  * the database is away.

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { randomNumber } from '../base/runtime.ts';
 import { BackgroundJob } from '../base/background-job.ts';
 import type { WritePause } from '../db/batching/write-buffer.ts';
 
@@ -32,7 +33,7 @@ export class Sweeper {
     this.#job = new BackgroundJob({
       turn: async () => {
         if (!(await pause?.isOn())) for (const one of expiring) await this.#sweep(one);
-        return intervalMs * (0.5 + Math.random());
+        return intervalMs * (0.5 + randomNumber());
       },
       retryMs: intervalMs,
       log,
@@ -43,7 +44,7 @@ export class Sweeper {
   /** Sweeps until it is closed. */
   start(): void {
     // Processes that start together do not sweep together.
-    this.#job.start(this.#intervalMs * Math.random());
+    this.#job.start(this.#intervalMs * randomNumber());
   }
 
   /** Stops as soon as the removal under way has ended. */

@@ -1,5 +1,6 @@
-import { createHash, randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { secureRandomInt } from '../base/runtime.ts';
 import { KEY_LENGTH, KEY_PREFIX } from '../../contract/index.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -33,7 +34,7 @@ export const keyOfWord = (word: string): string => keyOf(word.padEnd(RANDOM_LENG
  * secret scanners recognise a key and a typo is found without asking the database.
  */
 export const generateKey = (): string =>
-  keyOf(Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join(''));
+  keyOf(Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(secureRandomInt(ALPHABET.length))).join(''));
 
 /** Whether a text has the shape and the checksum of a key. */
 export const isWellFormedKey = (text: string): boolean =>

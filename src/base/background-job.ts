@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { clearTimeout, setTimeout } from './runtime.ts';
 
 interface BackgroundJobOptions {
   /**

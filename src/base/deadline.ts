@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setTimeout } from './runtime.ts';
 import { AppError } from './errors.ts';
 
 type Listener = (error: AppError) => void;

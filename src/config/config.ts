@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
+import { secureRandomBytes } from '../base/runtime.ts';
 import type { Quotas } from '../limits/rate-limit/policies.ts';
 import { type StrayVariable, strayVariables } from '../base/suggestions/variables.ts';
 import type { Logo } from './brand-logo.ts';
@@ -113,7 +113,7 @@ export const sandboxOf = (config: Config): Config => ({
   maxQueueMs: undefined,
   redisUrl: undefined,
   // Its spaces are copies of each other.
-  webhookKeys: [randomBytes(32)],
+  webhookKeys: [secureRandomBytes(32)],
   sandbox: true,
 });
 

@@ -1,3 +1,4 @@
+import { clearTimeout, performance, randomNumber, setTimeout } from '../base/runtime.ts';
 import type { Deadline } from '../base/deadline.ts';
 import type { DatabaseFault } from '../base/errors.ts';
 import type { DatabaseObserver, RetryCause } from './observer.ts';
@@ -57,7 +58,7 @@ export class RetryPolicy {
   async #pause(ms: number, cause: RetryCause): Promise<boolean> {
     const ends = [this.#deadline, this.#closing];
     if (ends.some((deadline) => deadline?.error)) return false;
-    await pause(Math.min(ms, LONGEST_PAUSE_MS) * (0.5 + Math.random()), ends);
+    await pause(Math.min(ms, LONGEST_PAUSE_MS) * (0.5 + randomNumber()), ends);
     if (ends.some((deadline) => deadline?.error)) return false;
     this.#observer?.retried(cause);
     return true;

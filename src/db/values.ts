@@ -1,4 +1,5 @@
 import { V7Generator } from 'uuidv7';
+import { randomInt } from '../base/runtime.ts';
 
 /** A binary column as the drivers return it. */
 export type Bytes = Uint8Array;
@@ -8,7 +9,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const ROLLBACK_ALLOWANCE_MS = 0;
 const DATE_LENGTH = '2026-04-01'.length;
 const WHOLE_SECOND_LENGTH = '2026-04-01 09:30:00'.length;
-const generator = new V7Generator();
+const generator = new V7Generator({ nextUint32: () => randomInt(0, 2 ** 32) });
 
 /** A new id (UUIDv7, RFC 9562) whose timestamp is `now`, so that ids and `created_at` sort alike. */
 export const newId = (now: Date): string =>

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { performance } from '../base/runtime.ts';
 import { Deadline } from '../base/deadline.ts';
 import { AppError, type DatabaseFault } from '../base/errors.ts';
 import {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { performance, sleep } from '../base/runtime.ts';
 import { Deadline } from '../base/deadline.ts';
 import { AppError } from '../base/errors.ts';
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../base/runtime.ts';
 import { jsonHint } from '../base/suggestions/json.ts';
 import { AppError } from '../base/errors.ts';
 

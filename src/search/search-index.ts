@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { currentTime, nextTurn, performance } from '../base/runtime.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { firstKeyOf, type SearchKind } from './document.ts';
@@ -82,7 +82,7 @@ export class Search {
   readonly #hidden: readonly Uint8Array[];
   /** How many records there are, replaced ones included. */
   readonly size: number;
-  readonly #began = Date.now();
+  readonly #began = currentTime();
   #turn = performance.now();
 
   constructor({ store, kind, query, state: { tail }, segments, deadline }: Given) {
@@ -109,7 +109,7 @@ export class Search {
 
   /** Whether all it read was there to the end, so that what it found can be relied on. */
   get isSound(): boolean {
-    return Date.now() - this.#began < GRACE_MS / 2;
+    return currentTime() - this.#began < GRACE_MS / 2;
   }
 
   /**
@@ -150,7 +150,7 @@ export class Search {
   /** Yields to the event loop. @throws AppError when the deadline has ended */
   async #yield(): Promise<void> {
     if (performance.now() - this.#turn < TURN_MS) return;
-    await breathe();
+    await nextTurn();
     this.#deadline?.assert();
     this.#turn = performance.now();
   }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { setImmediate } from 'node:timers/promises';
+import { nextTurn } from '../base/runtime.ts';
 import { escapeUnseen } from '../../contract/text.ts';
 
 const require = createRequire(import.meta.url);
@@ -33,7 +33,7 @@ export const yamlOf = async (value: object, depth = 3): Promise<string> => {
       texts.push(`${textOf(key).trimEnd()}:\n${indented(await yamlOf(member, depth - 1))}`);
     } else {
       texts.push(textOf({ [key]: member }));
-      await setImmediate();
+      await nextTurn();
     }
   }
   return texts.join('');

@@ -1,3 +1,4 @@
+import { currentDate, performance } from '../base/runtime.ts';
 import type { Contract, InputOf } from '../../contract/index.ts';
 import { type Actor, record } from '../auth/audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
@@ -104,7 +105,7 @@ export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser>
 /** Deletes a user who has no records, favorites or reactions any more, with their keys. */
 export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
   await usersIn(tx).delete({ id });
-  await recordEvents(tx, [{ type: 'user.deleted', record: storedIdToBytes(id) }], new Date());
+  await recordEvents(tx, [{ type: 'user.deleted', record: storedIdToBytes(id) }], currentDate());
   // A document that holds nothing, and so is never found.
   await enqueueDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
 };

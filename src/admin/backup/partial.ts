@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { currentTime } from '../../base/runtime.ts';
 import { BackupError } from './errors.ts';
 
 // A file is written under a temporary name beside its final one, and renamed when it is complete.
@@ -39,7 +40,7 @@ const sweep = (folder: string): void => {
     if (pid === undefined) continue;
     const path = join(folder, name);
     const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
-    const isLeft = host === HOST ? !isAlive(Number(pid)) : Date.now() - mtimeMs > DAY_MS;
+    const isLeft = host === HOST ? !isAlive(Number(pid)) : currentTime() - mtimeMs > DAY_MS;
     if (isLeft) rmSync(path, { force: true });
   }
 };

@@ -11,6 +11,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { currentDate } from '../../base/runtime.ts';
 import { DEFAULT_DATABASE_URL, sqliteFile } from '../../db/address.ts';
 import { holdExclusively } from '../../db/sqlite/files/exclusive.ts';
 import { atRest, copyDatabase, inspect, type Inspection } from '../../db/sqlite/files/copy.ts';
@@ -118,7 +119,9 @@ const adopt = (path: string, before: Stats | undefined, folder: string): void =>
 
 /** The name under which the database that was there is kept. */
 const keptName = (database: string): string =>
-  `${database}.before-restore-${new Date().toISOString().replaceAll(/[-:]|(?=\.)/g, '')}`;
+  `${database}.before-restore-${currentDate()
+    .toISOString()
+    .replaceAll(/[-:]|(?=\.)/g, '')}`;
 
 /** A second name of the database, left by one who was killed before it lost the first. */
 const forgetSecondNames = (database: string): void => {

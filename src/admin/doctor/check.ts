@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../base/runtime.ts';
 
 /** How a check ended. `skipped`: there is nothing to check, or no way to. */
 export type Health = 'ok' | 'warning' | 'failure' | 'skipped';

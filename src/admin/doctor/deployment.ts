@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { currentDate, currentTime, performance } from '../../base/runtime.ts';
 import { type Instance, liveInstances } from '../../app/instances/registry.ts';
 import { warningsOf } from '../../app/warnings.ts';
 import { BACKUP, timeOfLast } from '../../auth/audit/log.ts';
@@ -30,7 +31,7 @@ const settings = (config: Config): Finding => {
       lacksWebhookKey: false,
       isDurable: true,
       nodeVersion: process.versions.node,
-      now: new Date(),
+      now: currentDate(),
     }).map(({ message, path }) => (path === undefined ? message : `${path}: ${message}`)),
   ];
   if (found.length === 0) return ok('All settings are valid.');
@@ -80,7 +81,7 @@ const describeInstance = ({ host, version: its, workers }: Instance): string =>
   `${its} on ${host}${workers > 1 ? ` with ${workers} workers` : ''}`;
 
 const instances = async (db: Database): Promise<Finding> => {
-  const live = await liveInstances(db, new Date());
+  const live = await liveInstances(db, currentDate());
   if (live.length === 0) return skipped('No instance was seen in the last minutes.');
   const message = `${live.length} ${live.length === 1 ? 'instance runs' : 'instances run'}: ${live.map(describeInstance).join(', ')}.`;
   if (live.every((one) => one.version === release)) return ok(message);
@@ -114,7 +115,7 @@ const backup = async (db: Database): Promise<Finding> => {
   const last = await timeOfLast(db, BACKUP);
   const cure = 'Back up each day: docs/backup.md has a timer for it.';
   if (!last) return warning('No backup was recorded.', cure);
-  const hours = Math.floor((Date.now() - last.getTime()) / HOUR_MS);
+  const hours = Math.floor((currentTime() - last.getTime()) / HOUR_MS);
   const message = `The last backup is of ${last.toISOString()}, ${hours} hours ago.`;
   return hours > OLD_BACKUP_HOURS ? warning(message, cure) : ok(message);
 };

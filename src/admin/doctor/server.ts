@@ -1,3 +1,4 @@
+import { currentDate, currentTime } from '../../base/runtime.ts';
 import { liveInstances } from '../../app/instances/registry.ts';
 import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
@@ -50,9 +51,9 @@ export const serverChecks = (config: Config, db: Database, perProcess: number): 
   let asked: Promise<{ facts: ServerFacts | undefined; sentAt: number; answeredAt: number }> | undefined;
   const ask = async () => {
     await db.ping();
-    const sentAt = Date.now();
+    const sentAt = currentTime();
     const facts = await readServerFacts(db);
-    return { facts, sentAt, answeredAt: Date.now() };
+    return { facts, sentAt, answeredAt: currentTime() };
   };
   const withFacts =
     (check: (facts: ServerFacts, at: { sentAt: number; answeredAt: number }) => Promise<Finding> | Finding) =>
@@ -95,7 +96,7 @@ export const serverChecks = (config: Config, db: Database, perProcess: number): 
       name: 'connections',
       needsTables: true,
       run: withFacts(async (facts) => {
-        const instances = await liveInstances(db, new Date());
+        const instances = await liveInstances(db, currentDate());
         const seen = instances.reduce((sum, { workers }) => sum + workers, 0);
         return connections(facts, { perProcess, processes: Math.max(seen, config.workers) });
       }),

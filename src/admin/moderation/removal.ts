@@ -1,3 +1,4 @@
+import { currentDate } from '../../base/runtime.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { RecordToDelete } from '../../content/write/remove.ts';
@@ -17,7 +18,7 @@ export interface Reason {
 }
 
 /** The same actor with the current time, since a long removal spans several events. */
-const nowOf = ({ name }: Actor): Actor => ({ name, now: new Date() });
+const nowOf = ({ name }: Actor): Actor => ({ name, now: currentDate() });
 
 /** Records in the audit log which records are deleted, in the transaction that deletes them. */
 export const noteRecords =

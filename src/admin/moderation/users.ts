@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { In } from 'typeorm';
+import { currentDate, sleep } from '../../base/runtime.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
@@ -161,7 +161,7 @@ const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Del
       await deleteUsesOf(tx, ids);
     }
     await deleteUserRow(tx, id);
-    await record(tx, { name: by.name, now: new Date() }, { action, subject: `user ${id}`, before });
+    await record(tx, { name: by.name, now: currentDate() }, { action, subject: `user ${id}`, before });
     return true;
   });
 

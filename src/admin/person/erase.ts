@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { currentDate, sleep } from '../../base/runtime.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import { searchKinds } from '../../app/schema.ts';
 import type { Database } from '../../db/database.ts';
@@ -74,7 +74,7 @@ export const eraseUser = async (
   await indexer.purge();
   const counts = { ...deleted, answers, events, auditEntries, tags, types };
   // It spans minutes.
-  const end = { name: by.name, now: new Date() };
+  const end = { name: by.name, now: currentDate() };
   await db.transaction((tx) => record(tx, end, { action: 'users erase', subject: `user ${id}`, after: counts }));
   if (vacuum) onStep('the file of the database');
   return { ...counts, vacuumed: vacuum && (await db.scrub()) };

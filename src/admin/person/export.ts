@@ -1,3 +1,4 @@
+import { currentDate } from '../../base/runtime.ts';
 import { inParts } from '../../db/manager.ts';
 import { In } from 'typeorm';
 import { listKeys } from '../../auth/service.ts';
@@ -174,7 +175,7 @@ async function* listText(name: string, parts: AsyncIterable<readonly object[]>):
  * All that is stored about a user as the text of one JSON object, part by part: profile, records, favorites, reactions, keys,
  * webhooks, consumer contracts and audit entries. @throws AppError USER_NOT_FOUND, before the first part
  */
-export async function* exportUser(db: Database, id: string, now = new Date()): AsyncGenerator<string> {
+export async function* exportUser(db: Database, id: string, now = currentDate()): AsyncGenerator<string> {
   const row = isId(id) && (await usersIn(db).findOneBy({ id }));
   if (!row) throw new AppError('USER_NOT_FOUND');
   const user = { ...userLine(row), kind: undefined };

@@ -1,3 +1,4 @@
+import { currentDate } from '../../base/runtime.ts';
 import { MAX_SUMMARY_IMAGES } from '../../../contract/limits.ts';
 import { linkedTagIds } from '../../content/tag-ids.ts';
 import type { ContentKind } from '../../content/kind.ts';
@@ -125,7 +126,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
         );
       }
       if (kind === imageKind) await repairImages(tx, id);
-      await recordEvents(tx, [{ type: `${kind.router}.updated`, record: id as Bytes }], new Date());
+      await recordEvents(tx, [{ type: `${kind.router}.updated`, record: id as Bytes }], currentDate());
     },
   };
 };

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { currentTime, performance } from '../../base/runtime.ts';
 import type { Context } from '../../app/context.ts';
 import { type Instance, liveInstances } from '../../app/instances/registry.ts';
 import { describeAddress } from '../../db/address.ts';
@@ -83,7 +84,7 @@ export class StatusReader {
         node: process.versions.node,
         host: hostname(),
         pid: process.pid,
-        startedAt: new Date(Date.now() - Math.round(process.uptime() * 1000)),
+        startedAt: new Date(currentTime() - Math.round(process.uptime() * 1000)),
         memoryBytes: process.memoryUsage.rss(),
         database: describeAddress(config.databaseUrl),
       },

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../base/runtime.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../base/errors.ts';
 import { searchKinds } from '../../app/schema.ts';

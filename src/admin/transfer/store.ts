@@ -1,4 +1,5 @@
 import { In } from 'typeorm';
+import { currentDate } from '../../base/runtime.ts';
 import { findHiddenIds } from '../moderation/hidden/read.ts';
 import type { HideCause } from '../moderation/hidden/snapshot.ts';
 import { storeHidden, storeHiddenEngagement } from '../moderation/hidden/store.ts';
@@ -188,7 +189,7 @@ const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<
     const added = await insertMissing(tx, into, columns, rows);
     if (added === 0) return;
     await increment(tx, table, column, [[id, added]]);
-    await recordReactions(tx, `${router}.reactionsChanged`, [id], new Date());
+    await recordReactions(tx, `${router}.reactionsChanged`, [id], currentDate());
   };
   await add(favoriteTable, 'favorite_count', undefined, line.favorites);
   await add(reactionTable, 'like_count', 'like', line.likes);
@@ -199,7 +200,7 @@ const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<
 export const store = async (tx: Transaction, { users, games, images, audiences }: Checked): Promise<void> => {
   const found = new Map<SearchKind, readonly Document[]>();
   const note: EnqueueDocuments = async (_, kind, documents) => found.set(kind, documents);
-  if (users.length > 0) await insertUsers(tx, users, new Date(), note);
+  if (users.length > 0) await insertUsers(tx, users, currentDate(), note);
   await storeRecords(tx, gameKind, games, note);
   await storeRecords(tx, imageKind, images, note);
   for (const line of audiences) await addReactions(tx, line);

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { setTimeout } from '../../base/runtime.ts';
 
 /** The messages by which node:cluster hands connections to workers. They are not documented. */
 const MARK = 'NODE_CLUSTER';

@@ -2,8 +2,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { clearTimeout, setTimeout, sleep } from '../../base/runtime.ts';
 import { Handovers } from './handovers.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;

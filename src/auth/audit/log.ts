@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { In, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
+import { currentDate } from '../../base/runtime.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
@@ -58,7 +59,7 @@ export const actAs = (name: string | undefined): void => {
 };
 
 /** The system user of this process, with the person who was named. Nothing proves who that is, so both are recorded. */
-export const systemActor = (now = new Date()): Actor => {
+export const systemActor = (now = currentDate()): Actor => {
   const user = `${userName()}@${hostname()}`;
   const name = person === undefined ? user : `${person} (${user})`;
   return { name: Array.from(name).slice(0, ACTOR_LENGTH).join(''), now };

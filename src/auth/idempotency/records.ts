@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { LessThan } from 'typeorm';
+import { randomBytes } from '../../base/runtime.ts';
 import { IDEMPOTENCY_HOURS } from '../../../contract/index.ts';
 import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';

@@ -1,3 +1,4 @@
+import { currentDate } from '../../base/runtime.ts';
 import { inParts } from '../../db/manager.ts';
 import { In } from 'typeorm';
 import type { Reader, Transaction } from '../../db/connection.ts';
@@ -36,7 +37,7 @@ const removeSome = async (
     tx,
     `${kind.router}.reactionsChanged`,
     rows.map(({ recordId }) => storedIdToBytes(recordId)),
-    new Date(),
+    currentDate(),
   );
   const { affected } = await engagementIn(tx, table).delete({ userId, recordId: In(recordIds) });
   return affected ?? 0;

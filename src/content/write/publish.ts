@@ -1,3 +1,4 @@
+import { currentDate } from '../../base/runtime.ts';
 import { pipelined } from '../../db/sql/pipelined.ts';
 import type { Parameter, Transaction } from '../../db/connection.ts';
 import { type Increment, incrementAll } from '../../db/sql/increment.ts';
@@ -237,7 +238,7 @@ export const store = async <Columns extends object>(
     replaces = false,
     note = enqueueDocuments,
     isByAuthors = false,
-    at = new Date(),
+    at = currentDate(),
     also = () => Promise.resolve(),
   }: Publishing & { countMade?: CountMade | undefined } = {},
 ): Promise<Stored<Columns>[]> => {

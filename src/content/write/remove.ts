@@ -1,4 +1,5 @@
 import { In } from 'typeorm';
+import { currentDate } from '../../base/runtime.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
@@ -115,7 +116,7 @@ const recordDeletions = async (
   await recordEvents(
     tx,
     rows.map(({ id }) => ({ type: `${router}.deleted` as const, record: id })),
-    new Date(),
+    currentDate(),
   );
 };
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { In, IsNull, Not } from 'typeorm';
+import { currentDate, sleep } from '../../base/runtime.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
@@ -105,7 +105,7 @@ const moveBatch = async (
   await recordEvents(
     tx,
     records.map(({ id }) => ({ type: `${kind.router}.updated` as const, record: id })),
-    new Date(),
+    currentDate(),
   );
   // Totals that were remembered by the counts of tags are counted anew.
   await addToCounters(tx, new Map([[removalCounter(kind), records.length]]));

@@ -1,5 +1,5 @@
+import { currentDate, sleep } from '../../base/runtime.ts';
 import { inParts } from '../../db/manager.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { IsNull } from 'typeorm';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
@@ -110,7 +110,7 @@ const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefin
       await tagsIn(tx).update({ id: tag.id }, { name });
       const act = { action: 'tags rename', subject: `tag ${slug}`, before: { name: tag.name }, after: { name } };
       await record(tx, by, act);
-      await recordEvents(tx, [{ type: 'tag.updated', record: { slug } }], new Date());
+      await recordEvents(tx, [{ type: 'tag.updated', record: { slug } }], currentDate());
     }
     return tag;
   });

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { clearTimeout, performance, setTimeout } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 

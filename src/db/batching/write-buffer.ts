@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { clearTimeout, setTimeout } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 

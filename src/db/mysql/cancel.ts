@@ -1,5 +1,5 @@
 import type { QueryError, RowDataPacket } from 'mysql2';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { clearTimeout, performance, setTimeout, sleep } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { INTERRUPTED } from './errors.ts';
 import type { Canceller, SessionPool } from './pool.ts';

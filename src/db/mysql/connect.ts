@@ -1,5 +1,6 @@
 import mysql, { type Connection } from 'mysql2';
 import type { Socket } from 'node:net';
+import { clearTimeout, setTimeout } from '../../base/runtime.ts';
 import type { ServerAddress } from '../address.ts';
 import { connectionError } from './errors.ts';
 import { applySettings, type Setting } from './settings.ts';

@@ -1,4 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2';
+import { clearTimeout, setTimeout } from '../../base/runtime.ts';
 import { connectionError, NO_WRITES } from './errors.ts';
 
 /** Runs a statement and returns its rows. @throws Error of the driver */

@@ -1,5 +1,5 @@
 import type { Connection } from 'mysql2';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { clearInterval, currentTime, setInterval, setTimeout, sleep } from '../../base/runtime.ts';
 import { placeOf, type ServerAddress } from '../address.ts';
 import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
 import { connectionError, driverError, isCrowded } from './errors.ts';
@@ -111,7 +111,7 @@ export class Hosts {
   async locate(): Promise<Node> {
     if (this.#current) return this.#current;
     const { error, at = 0 } = this.#failure ?? {};
-    if (this.#isClosed || (!this.#search && error && Date.now() - at < AGAIN_MS)) {
+    if (this.#isClosed || (!this.#search && error && currentTime() - at < AGAIN_MS)) {
       throw error ?? connectionError('PROTOCOL_CONNECTION_LOST', 'closed');
     }
     const search = (this.#search ??= this.#find().finally(() => (this.#search = undefined)));
@@ -176,7 +176,7 @@ export class Hosts {
       if (!this.#isClosed) this.#current = node;
       return node;
     } catch (error) {
-      this.#failure = { error: error as Error, at: Date.now() };
+      this.#failure = { error: error as Error, at: currentTime() };
       throw error;
     }
   }

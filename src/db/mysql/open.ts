@@ -1,5 +1,6 @@
 import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { currentTime, setTimeout } from '../../base/runtime.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Schema, Workload } from '../connection.ts';
@@ -205,13 +206,13 @@ const openReplicas = (
     try {
       return await pools.calls.reads.read(sql, parameters, deadline);
     } catch (error) {
-      if (faultOf(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
+      if (faultOf(error)) awayUntil = currentTime() + REPLICA_PAUSE_MS;
       throw error;
     }
   };
   return {
     get areThere() {
-      return Date.now() >= awayUntil;
+      return currentTime() >= awayUntil;
     },
     read,
     close: () => {

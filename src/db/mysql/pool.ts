@@ -1,3 +1,4 @@
+import { clearInterval, clearTimeout, currentTime, setInterval, setTimeout } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import type { Parameter } from '../connection.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
@@ -129,7 +130,7 @@ export class SessionPool {
       session.destroy();
       return;
     }
-    if (!this.#queue.serve(session)) this.#idle.push({ session, since: Date.now() });
+    if (!this.#queue.serve(session)) this.#idle.push({ session, since: currentTime() });
   }
 
   /** Takes note of an error on a session, which may end the session or the use of its server. */
@@ -211,7 +212,7 @@ export class SessionPool {
     while (
       this.#connecting < this.#queue.size &&
       this.#connecting + this.#sessions.size < limit &&
-      (this.#sessions.size === 0 || Date.now() >= this.#crowdedUntil)
+      (this.#sessions.size === 0 || currentTime() >= this.#crowdedUntil)
     ) {
       void this.#connect();
     }
@@ -231,7 +232,7 @@ export class SessionPool {
       this.#connecting -= 1;
       if (isCrowded(error) && this.#sessions.size > 0) {
         // The open connections serve all waiting calls, one after the other.
-        this.#crowdedUntil = Date.now() + CROWDED_PAUSE_MS;
+        this.#crowdedUntil = currentTime() + CROWDED_PAUSE_MS;
       } else if (hosts.areUnreachable) {
         this.#queue.failAll(error);
       } else {
@@ -273,7 +274,7 @@ export class SessionPool {
   }
 
   #closeUnused(): void {
-    const latest = Date.now() - IDLE_MS;
+    const latest = currentTime() - IDLE_MS;
     for (const { session } of this.#idle.filter(({ since }) => since < latest)) session.end();
   }
 }

@@ -5,6 +5,7 @@ import mysql, {
   type ResultSetHeader,
   type RowDataPacket,
 } from 'mysql2';
+import { performance, setTimeout } from '../../base/runtime.ts';
 import type { Parameter } from '../connection.ts';
 import { breakConnection, socketOf } from './connect.ts';
 import { connectionError, isBroken, TOO_MANY_STATEMENTS } from './errors.ts';

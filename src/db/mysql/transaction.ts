@@ -1,4 +1,5 @@
 import type { ResultSetHeader } from 'mysql2';
+import { clearTimeout, setTimeout } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';

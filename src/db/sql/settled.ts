@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { sleep } from '../../base/runtime.ts';
 import type { Transaction } from '../connection.ts';
 import type { WorkloadPool } from '../workload-pool.ts';
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { performance, setImmediate, sleep } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';

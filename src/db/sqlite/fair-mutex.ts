@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Workload } from '../connection.ts';
@@ -16,7 +16,7 @@ export class MutexTurn {
   /** Yields to the event loop, if the work has run for `TURN_MS` since the last time. */
   async yield(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
-    await breathe();
+    await nextTurn();
     this.#began = performance.now();
   }
 }

@@ -1,3 +1,4 @@
+import { performance } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Statements } from '../connection.ts';

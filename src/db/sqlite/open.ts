@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
+import { performance, sleep } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { IN_MEMORY, sqliteFile } from '../address.ts';

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { In } from 'typeorm';
+import { performance } from '../../base/runtime.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';

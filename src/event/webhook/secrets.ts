@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { secureRandomBytes } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { readKeys } from '../../config/variables.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
@@ -21,7 +22,7 @@ const TAG_BYTES = 16;
 const ENCRYPTED = /^v1\.([\w-]{8})\.([\w+/=]+)$/;
 
 /** A new secret: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+export const newSecret = (): string => PREFIX + secureRandomBytes(SECRET_BYTES).toString('base64');
 
 /** The bytes that sign. */
 export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
@@ -52,7 +53,7 @@ export class WebhookSecrets {
   constructor({ webhookKeys, databaseUrl }: Pick<Config, 'webhookKeys' | 'databaseUrl'>) {
     const database = databaseUrl.startsWith('sqlite:') ? sqliteFile(databaseUrl) : undefined;
     const isInMemory = database === IN_MEMORY && webhookKeys.length === 0;
-    this.#given = (isInMemory ? [randomBytes(KEY_BYTES)] : webhookKeys).map(keyOf);
+    this.#given = (isInMemory ? [secureRandomBytes(KEY_BYTES)] : webhookKeys).map(keyOf);
     this.#database = database === IN_MEMORY ? undefined : database;
   }
 
@@ -64,7 +65,7 @@ export class WebhookSecrets {
   /** A secret as it is stored with its webhook. @throws AppError WEBHOOK_SECRETS_OFF */
   encrypt(secret: string, webhookId: string): string {
     const { id, bytes } = this.#first() ?? this.#make();
-    const nonce = randomBytes(NONCE_BYTES);
+    const nonce = secureRandomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, bytes, nonce).setAAD(Buffer.from(webhookId));
     const parts = [nonce, cipher.update(secretBytes(secret)), cipher.final(), cipher.getAuthTag()];
     return `v1.${id}.${Buffer.concat(parts).toString('base64')}`;
@@ -110,7 +111,7 @@ export class WebhookSecrets {
 
   #make(): Key {
     if (this.#database === undefined) throw new AppError('WEBHOOK_SECRETS_OFF');
-    makeKeyFile(this.#database, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+    makeKeyFile(this.#database, `${secureRandomBytes(KEY_BYTES).toString('base64')}\n`);
     const [made] = this.#read();
     return made!;
   }

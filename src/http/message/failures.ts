@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
+import { randomNumber } from '../../base/runtime.ts';
 import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../base/errors.ts';
@@ -13,7 +14,7 @@ const SPREAD_S = 2;
 /** The seconds of `Retry-After`. */
 const retryAfterOf = ({ reason, details }: AppError): number => {
   if (details.retryAfter !== undefined) return details.retryAfter;
-  return LEAST_RETRY_AFTER_S + (reason === 'OVERLOADED' ? Math.round(Math.random() * SPREAD_S) : 0);
+  return LEAST_RETRY_AFTER_S + (reason === 'OVERLOADED' ? Math.round(randomNumber() * SPREAD_S) : 0);
 };
 
 /** A thrown value as an error of the catalogue. */

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { randomUUID } from '../../base/runtime.ts';
 
 const USABLE_ID = /^[\w.:-]{1,128}$/;
 

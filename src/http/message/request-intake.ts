@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { clearTimeout, setImmediate, setTimeout } from '../../base/runtime.ts';
 import { AppError } from '../../base/errors.ts';
 
 /** Requests of one connection that may wait for their answers. Beyond, the connection is not read. */

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
+import { currentDate, performance } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { withoutKeys } from '../../auth/format.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
@@ -70,7 +71,7 @@ export const requestLog = (
       const { isStream } = response.locals;
       if (!isStream) logSlow(response, entry);
       const ms = isStream ? 0 : entry.ms;
-      recent?.note({ at: new Date(), requestId, procedure, status: entry.status, reason, ms });
+      recent?.note({ at: currentDate(), requestId, procedure, status: entry.status, reason, ms });
     });
     next();
   };

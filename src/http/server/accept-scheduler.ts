@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import { FairQueue, type Queued } from '../../limits/overload/fair-queue.ts';
 
 /** The connections that are accepted in a burst before requests are served; it takes some milliseconds. */

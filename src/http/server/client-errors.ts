@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { currentDate, randomUUID, setTimeout } from '../../base/runtime.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorReply, failureMessage } from '../message/failures.ts';
 import type { HeaderList } from '../message/reply.ts';
@@ -99,7 +99,7 @@ export class ClientErrorHandler {
     const failure = errorReply(refusal, null, requestId, docs);
     const { status } = failure;
     const message = failureMessage(failure, { common: headers, requestId });
-    const lines = [...message.headers, 'Date', new Date().toUTCString(), 'Connection', 'close'].map(
+    const lines = [...message.headers, 'Date', currentDate().toUTCString(), 'Connection', 'close'].map(
       (part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'),
     );
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${message.text}`);

@@ -2,6 +2,7 @@ import { createServer, IncomingMessage, type RequestListener, type Server, Serve
 import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../base/runtime.ts';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../../contract/index.ts';
 import { AcceptScheduler } from './accept-scheduler.ts';
 import { defaultLimits, type HttpServerLimits } from './limits.ts';

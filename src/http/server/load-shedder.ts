@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { setTimeout } from '../../base/runtime.ts';
 import { procedures } from '../../../contract/index.ts';
 import type { AppError } from '../../base/errors.ts';
 import type { Observer } from '../../telemetry/hooks.ts';

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { performance, randomNumber, setInterval } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
@@ -47,7 +48,7 @@ const JITTER = 1;
 
 /** The refusal of work with this predicted wait, in milliseconds. */
 export const overloadedFor = (waitMs: number): AppError =>
-  new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
+  new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + randomNumber() * JITTER)) });
 
 /** A piece of work that wants to run. */
 export interface LimitedWork {

@@ -1,3 +1,5 @@
+import { clearInterval, performance, setInterval } from '../../base/runtime.ts';
+
 /** The shortest time that refused callers are told to wait, in milliseconds. */
 const AWAY_MS = 1000;
 const TICK_MS = 10;

@@ -1,5 +1,6 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { performance, secureRandomBytes } from '../../base/runtime.ts';
 import { VIEW_SECONDS } from '../../../contract/limits.ts';
 import { clientSubnet } from '../caller.ts';
 import type { Redis } from './stores/redis.ts';
@@ -11,7 +12,7 @@ const REMEMBERED = 100_000;
 export class FirstViews {
   readonly #redis: Redis | undefined;
   readonly #now: () => number;
-  readonly #salt = randomUUID();
+  readonly #salt = secureRandomBytes(16).toString('base64url');
   /** The time of each view. */
   readonly #seen: LRUCache<string, number>;
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { performance, sleep } from '../../base/runtime.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { AppError } from '../../base/errors.ts';

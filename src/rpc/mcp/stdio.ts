@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { Readable, type Writable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { nextTurn, randomUUID } from '../../base/runtime.ts';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
 import { CostMeter, type RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';

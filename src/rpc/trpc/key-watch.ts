@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from '../../base/runtime.ts';
 import { errorOf } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 

@@ -3,6 +3,7 @@
  * `EventSource` reads as well: https://trpc.io/docs/client/links/httpSubscriptionLink
  */
 import type { Request, RequestHandler, Response } from 'express';
+import { clearInterval, clearTimeout, randomNumber, setInterval, setTimeout } from '../../base/runtime.ts';
 import { contract, STREAM_TYPE } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Caller } from '../../auth/verifier.ts';
@@ -155,7 +156,7 @@ class OpenTails {
 
   /** Ends all of them, as the service stops. */
   endAll(): void {
-    for (const stream of this.#streams.flatMap((group) => [...group])) stream.end(retryIn(Math.random() * RETRY_MS));
+    for (const stream of this.#streams.flatMap((group) => [...group])) stream.end(retryIn(randomNumber() * RETRY_MS));
   }
 
   #ping(): NodeJS.Timeout {
@@ -220,7 +221,7 @@ export const tailTransport = (
     }
     response.once('close', release);
     if (stopping.aborted) {
-      stream.end(retryIn(Math.random() * RETRY_MS));
+      stream.end(retryIn(randomNumber() * RETRY_MS));
       return;
     }
     const fail = (error: AppError): void => sendError(response, stream, error);

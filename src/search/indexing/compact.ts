@@ -1,5 +1,5 @@
-import { setImmediate as breathe } from 'node:timers/promises';
 import { In, type UpdateResult } from 'typeorm';
+import { currentTime, nextTurn } from '../../base/runtime.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Bytes } from '../../db/values.ts';
 import { Block, encodeRising } from '../block.ts';
@@ -77,9 +77,9 @@ const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readon
         origins.doc[n] = doc;
         n += 1;
       }
-      if (n % KEYS_AT_ONCE === 0) await breathe();
+      if (n % KEYS_AT_ONCE === 0) await nextTurn();
     }
-    if (steps % KEYS_AT_ONCE === 0) await breathe();
+    if (steps % KEYS_AT_ONCE === 0) await nextTurn();
   }
   return { keys: keys.subarray(0, n * KEY_BYTES), numbers, origins };
 };
@@ -89,12 +89,12 @@ export async function* blocksOfDocuments(kind: SearchKind, documents: readonly S
   const builder = new PostingBuilder(kind);
   for (const [doc, document] of documents.entries()) {
     builder.count(doc, document);
-    if (doc % DOCUMENTS_AT_ONCE === 0) await breathe();
+    if (doc % DOCUMENTS_AT_ONCE === 0) await nextTurn();
   }
   builder.allocate();
   for (const [doc, document] of documents.entries()) {
     builder.add(doc, document);
-    if (doc % DOCUMENTS_AT_ONCE === 0) await breathe();
+    if (doc % DOCUMENTS_AT_ONCE === 0) await nextTurn();
   }
   yield* builder.blocks(documents.length);
 }
@@ -140,7 +140,7 @@ async function* mergedBlocks(
     }
     const data = mergeBlocks(same, size);
     if (data) yield { gram: Buffer.from(least).toString(), data };
-    await breathe();
+    await nextTurn();
   }
 }
 
@@ -208,7 +208,7 @@ export const replaceSegments = async (
   const rows = await segmentsIn(tx).find({ where: { id: In(ids) }, ...tx.dialect.lockingRows });
   const retired = await segmentsIn(tx).update(
     { id: In(ids), state },
-    { state: segmentState.dead, touched: Date.now() },
+    { state: segmentState.dead, touched: currentTime() },
   );
   if (retired.affected !== ids.length) throw new Superseded();
   if (output === undefined) return;

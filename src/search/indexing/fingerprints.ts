@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { nextTurn } from '../../base/runtime.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { Block, BlockReader } from '../block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
@@ -60,7 +60,7 @@ const sumBlocks = async (db: WorkloadPool, segment: Segment): Promise<Uint32Arra
       } else sum += hash;
       sums[doc] = sum;
     }
-    if (++blocks % 16 === 0) await breathe();
+    if (++blocks % 16 === 0) await nextTurn();
   }
   return sums;
 };

@@ -1,4 +1,5 @@
 import { LessThan } from 'typeorm';
+import { currentTime } from '../../base/runtime.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { Bytes } from '../../db/values.ts';
@@ -29,7 +30,7 @@ const deleteRows = async (db: WorkloadPool, entity: string, column: string, segm
 /** Deletes segments that were replaced more than `graceMs` ago, and unfinished ones whose builder is gone. */
 export const collectGarbage = async (db: WorkloadPool, { code }: SearchKind, graceMs: number): Promise<void> => {
   const { building, dead } = segmentState;
-  const now = Date.now();
+  const now = currentTime();
   await db.transaction((tx) =>
     segmentsIn(tx).update({ kind: code, state: building, touched: LessThan(now - LEASE_MS * 2) }, { state: dead }),
   );

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { LessThan, LessThanOrEqual } from 'typeorm';
+import { currentTime, sleep } from '../../base/runtime.ts';
 import { BackgroundJob } from '../../base/background-job.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
@@ -140,9 +140,9 @@ export class Indexer {
 
   /** Holds the lease of a kind: at once when it is free, or taken from another process after a while. */
   async #takeOver(kind: SearchKind): Promise<void> {
-    const until = Date.now() + LEASE_MS;
+    const until = currentTime() + LEASE_MS;
     while (!(await this.#hold(kind))) {
-      if (Date.now() < until) await sleep(IDLE_MS, undefined, { signal: this.#job.signal });
+      if (currentTime() < until) await sleep(IDLE_MS, undefined, { signal: this.#job.signal });
       // The other one finds out at its next step, and begins it again later.
       else await this.#db.transaction((tx) => searchKindsIn(tx).update({ kind: kind.code }, { heldUntil: 0 }));
     }
@@ -159,7 +159,7 @@ export class Indexer {
   }
 
   async #hold(kind: SearchKind): Promise<boolean> {
-    const now = Date.now();
+    const now = currentTime();
     const holder = this.#holder;
     const { affected } = await this.#db.transaction((tx) =>
       searchKindsIn(tx).update(
@@ -194,7 +194,7 @@ export class Indexer {
 
   /** The work that is due. SQL: each process asks each second for each kind, so all counts come by one statement. */
   async #due(kind: SearchKind): Promise<Due[]> {
-    const now = Date.now();
+    const now = currentTime();
     const { building, live, dead } = segmentState;
     return this.#db.read<Due>(
       `SELECT 'tail' AS work, 0 AS level, COUNT(*) AS n FROM search_tail WHERE kind = ?

@@ -1,3 +1,4 @@
+import { currentTime } from '../../base/runtime.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
@@ -108,7 +109,7 @@ export const rebuild = async (
       await removeDocuments(tx, segment, segmentState.live, await findAgain(new SearchStore(tx), segment, newer));
     }
     for (const { id } of live.filter((segment) => before.has(segment.id))) {
-      await segmentsIn(tx).update({ id }, { state: segmentState.dead, touched: Date.now() });
+      await segmentsIn(tx).update({ id }, { state: segmentState.dead, touched: currentTime() });
     }
     await searchKindsIn(tx).update({ kind: kind.code }, { ready: true });
   });

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { currentTime, randomInt } from '../../base/runtime.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { insertRows } from '../../db/sql/insert.ts';
@@ -45,7 +45,7 @@ export const insertSegment = async (
     firstKey: Buffer.from(keyAt(keys, 0)),
     lastKey: Buffer.from(keyAt(keys, size - 1)),
     builder,
-    touched: Date.now(),
+    touched: currentTime(),
   });
   const chunks: object[] = [];
   const bytes = CHUNK_KEYS * keyAt(keys, 0).length;
@@ -121,7 +121,7 @@ export class SegmentWriter {
     const written = await this.#db.transaction(async (tx) => {
       const { affected } = await searchKindsIn(tx).update(
         { kind: this.#kind.code, holder: this.#holder },
-        { heldUntil: Date.now() + LEASE_MS },
+        { heldUntil: currentTime() + LEASE_MS },
       );
       if (affected === 0) throw new Superseded();
       return write(tx);
@@ -133,7 +133,7 @@ export class SegmentWriter {
   async #assertBuilding(tx: Transaction): Promise<void> {
     const { affected } = await segmentsIn(tx).update(
       { builder: this.#builder, state: segmentState.building },
-      { touched: Date.now() },
+      { touched: currentTime() },
     );
     if (affected === 0) throw new Superseded();
   }

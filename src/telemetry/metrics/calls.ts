@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { performance } from '../../base/runtime.ts';
 import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
 import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { CallObserver, CallObservation } from '../hooks.ts';

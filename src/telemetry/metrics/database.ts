@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { performance } from '../../base/runtime.ts';
 import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../db/observer.ts';
 import { DATABASE_FAULTS } from '../../base/errors.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { performance } from '../../base/runtime.ts';
 import { type RequestObserver, ROUTE_GROUPS, type RouteGroup } from '../hooks.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';

@@ -1,3 +1,5 @@
+import { currentTime, performance } from '../../base/runtime.ts';
+
 /** The largest difference from the system's clock, in milliseconds; beyond, this clock follows it. */
 const MOST_OFF_MS = 20;
 
@@ -9,7 +11,7 @@ let offset = performance.timeOrigin;
  */
 export const preciseNow = (): number => {
   const now = performance.now();
-  const off = Date.now() - (offset + now);
+  const off = currentTime() - (offset + now);
   if (Math.abs(off) > MOST_OFF_MS) offset += off;
   return offset + now;
 };

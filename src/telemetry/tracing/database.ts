@@ -1,5 +1,6 @@
 import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
+import { performance } from '../../base/runtime.ts';
 import type { DatabaseObserver, PoolObserver, StatementObservation } from '../../db/observer.ts';
 import { preciseNow } from './clock.ts';
 import { type SpanOptions, end, fail, type SpanScope, typeOf } from './scope.ts';

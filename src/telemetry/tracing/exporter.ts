@@ -1,6 +1,7 @@
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
+import { performance } from '../../base/runtime.ts';
 
 type Report = Parameters<SpanExporter['export']>[1];
 

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attributes, diag, DiagLogLevel } from '@opentelemetry/api';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
+import { randomUUID, sleep } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Observer } from '../hooks.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { currentTime, sleep } from '../../base/runtime.ts';
 import type { ScriptedReply } from './vector.ts';
 
 const MS = 1000;
@@ -8,7 +8,7 @@ const MS = 1000;
 /** `{date+30}` and `{origin}` in a header. */
 const filledIn = (text: string, otherOrigin: string): string =>
   text
-    .replaceAll(/\{date([+-]\d+)\}/g, (_, seconds) => new Date(Date.now() + Number(seconds) * MS).toUTCString())
+    .replaceAll(/\{date([+-]\d+)\}/g, (_, seconds) => new Date(currentTime() + Number(seconds) * MS).toUTCString())
     .replaceAll('{origin}', otherOrigin);
 
 /** A write that is with the kernel, or whose connection is gone. */

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import { setImmediate, sleep } from '../../base/runtime.ts';
 import { operations, type Reason } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorReply, sendFailure } from '../../http/message/failures.ts';

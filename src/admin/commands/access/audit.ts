@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { currentDate } from '../../../base/runtime.ts';
 import { listActs } from '../../../auth/audit/log.ts';
 import { type StartDate, parseStart } from '../shared/arguments.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';
@@ -23,7 +24,7 @@ const list = (): Command =>
     .action(({ since, json }: { since?: StartDate; json?: true }) =>
       withDatabase(readSettings(), async (db) => {
         const rows: string[][] = [];
-        for await (const entries of listActs(db, since?.(new Date()))) {
+        for await (const entries of listActs(db, since?.(currentDate()))) {
           if (json) printJsonLines(entries);
           else
             rows.push(...entries.map(({ at, actor, action, subject }) => [at.toISOString(), actor, action, subject]));

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { currentDate } from '../../../base/runtime.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { listKeys, readKey } from '../../../auth/service.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
@@ -83,7 +84,7 @@ export const useCommand = (): Command =>
     .action((options: UseOptions) =>
       withDatabase(readSettings(), async (db) => {
         const uses = await readConsumerUses(db, {
-          now: new Date(),
+          now: currentDate(),
           days: options.days,
           consumers: await chosenConsumers(db, options),
         });

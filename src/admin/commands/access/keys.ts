@@ -1,4 +1,5 @@
 import { Argument, Command, Option } from 'commander';
+import { currentDate } from '../../../base/runtime.ts';
 import { KeyName, type Scope, scopes } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey, stateOf } from '../../../auth/service.ts';
@@ -66,7 +67,7 @@ const create = (): Command =>
     )
     .action(({ user, expires, ...wanted }: CreateOptions) =>
       withDatabase(readSettings(), async (db) => {
-        const now = new Date();
+        const now = currentDate();
         const { id, key } = await createKey(
           db,
           { ...wanted, userId: await idOfUser(db, user), expiresAt: expires(now) },
@@ -121,7 +122,7 @@ const list = (): Command =>
     .action(({ user, unusedSince, json }: { user?: string; unusedSince?: StartDate; json?: true }) =>
       withDatabase(readSettings(), async (db) => {
         const userId = user === undefined ? undefined : await idOfUser(db, user);
-        const now = new Date();
+        const now = currentDate();
         const keys = await listKeys(db, userId, unusedSince?.(now));
         if (json) printJsonLines(keys.map((key) => ({ ...key, state: stateOf(key, now) })));
         else printKeys(keys, now);
@@ -146,7 +147,7 @@ const show = (): Command =>
     .action((id: string, { days, json }: { days: number; json?: true }) =>
       withDatabase(readSettings(), async (db) => {
         refuseKey(id);
-        const now = new Date();
+        const now = currentDate();
         const info = await readKey(db, id);
         const key = { ...info, state: stateOf(info, now) };
         const uses = await readUses(db, id, now, days);
@@ -182,7 +183,7 @@ const revoke = (): Command =>
     .action((id: string) =>
       withDatabase(readSettings(), async (db) => {
         refuseKey(id);
-        await revokeKey(db, id, new Date(), systemActor());
+        await revokeKey(db, id, currentDate(), systemActor());
         note(`Key ${id} is revoked.`);
       }),
     );
@@ -207,7 +208,7 @@ const rotate = (): Command =>
     .action((oldId: string, { overlap }: { overlap: number }) =>
       withDatabase(readSettings(), async (db) => {
         refuseKey(oldId);
-        const now = new Date();
+        const now = currentDate();
         const { id, key } = await rotateKey(db, oldId, overlap, now, systemActor(now));
         print(key);
         const end = new Date(now.getTime() + overlap).toISOString();

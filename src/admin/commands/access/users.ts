@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander';
+import { currentDate } from '../../../base/runtime.ts';
 import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
@@ -29,7 +30,7 @@ const create = (): Command =>
     .addHelpText('after', examples('users create --nickname Maru'))
     .action((options: { nickname: string }) =>
       withDatabase(readSettings(), async (db) =>
-        print(await createUser(db, options.nickname, new Date(), systemActor())),
+        print(await createUser(db, options.nickname, currentDate(), systemActor())),
       ),
     );
 

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { currentDate, currentTime } from '../../../base/runtime.ts';
 import { record, systemActor } from '../../../auth/audit/log.ts';
 import type { SeedOptions } from '../../../testkit/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
@@ -15,7 +16,7 @@ const parseDay = (text: string): Date => {
   throw new InvalidArgumentError(`It must be a date from ${EARLIEST} on, such as 2026-04-01.`);
 };
 
-const today = (): Date => new Date(new Date().setUTCHours(0, 0, 0, 0));
+const today = (): Date => new Date(currentDate().setUTCHours(0, 0, 0, 0));
 
 const rowsOption = (flags: string, description: string, byDefault: number): Option =>
   new Option(flags, description).argParser(wholeNumberUpTo(MOST_ROWS)).default(byDefault);
@@ -47,12 +48,12 @@ export const seedCommand = (): Command =>
     .action((options: SeedOptions) =>
       withDatabase(readSettings(), async (db) => {
         const { users, games, images, randomSeed, until } = options;
-        const began = Date.now();
+        const began = currentTime();
         const { seed } = await import('../../../testkit/seed/service.ts');
         await withProgress(users + games + images, (onStored) => seed(db, options, onStored));
         const act = { action: 'seed', subject: 'made-up data', after: options };
         await db.transaction((tx) => record(tx, systemActor(), act));
-        const seconds = ((Date.now() - began) / 1000).toFixed(1);
+        const seconds = ((currentTime() - began) / 1000).toFixed(1);
         print(
           `Stored ${users} users, ${games} games and ${images} image posts in ${seconds} s ` +
             `(--random-seed ${randomSeed} --until ${until.toISOString().slice(0, 10)}).`,

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { currentDate } from '../../../base/runtime.ts';
 import type { BackupResult } from '../../backup/backup.ts';
 import type { DumpResult } from '../../backup/dump/dump.ts';
 import type { Series } from '../../backup/target.ts';
@@ -87,7 +88,7 @@ const printBackup = async ({ file, bytes, migration }: Result): Promise<void> =>
 const backUpTo = async (path: string, { force = false, keep, then, json }: Options): Promise<void> => {
   const config = readSettings();
   const { targetOf } = await import('../../backup/target.ts');
-  const { file, series } = targetOf(path, namingOf(config), new Date());
+  const { file, series } = targetOf(path, namingOf(config), currentDate());
   if (keep !== undefined && !series) {
     throw new CommandError('--keep needs a folder, in which this command names the files.', 2);
   }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { currentTime } from '../../../base/runtime.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ExportOptions } from '../../transfer/export.ts';
 import { type Part, parts, TransferError } from '../../transfer/format.ts';
@@ -18,7 +19,7 @@ interface ExportSummary {
 const toStandardOutput = async (db: Database, options: ExportOptions): Promise<ExportSummary> => {
   const { countExported, exportLines, headerOf, lineOf } = await import('../../transfer/export.ts');
   const header = await headerOf(db, options);
-  const began = Date.now();
+  const began = currentTime();
   return withProgress(await countExported(db, header), async (advance) => {
     const first = lineOf(header);
     const output = new StandardOutput();
@@ -31,7 +32,7 @@ const toStandardOutput = async (db: Database, options: ExportOptions): Promise<E
       written.bytes += Buffer.byteLength(text);
       advance(records);
     }
-    return { ...written, seconds: (Date.now() - began) / 1000 };
+    return { ...written, seconds: (currentTime() - began) / 1000 };
   });
 };
 
@@ -44,7 +45,7 @@ const toFile = async (db: Database, path: string, options: ExportOptions): Promi
   try {
     const { header, place } = file;
     if (place) note(`${path} holds the beginning of this export: going on from ${place.part} ${place.id}.`);
-    const began = Date.now();
+    const began = currentTime();
     let records = 0;
     await withProgress(await countExported(db, header, place), async (advance) => {
       for await (const lines of exportLines(db, header, place)) {
@@ -54,7 +55,7 @@ const toFile = async (db: Database, path: string, options: ExportOptions): Promi
       }
     });
     await file.finish();
-    return { records, bytes: file.length, seconds: (Date.now() - began) / 1000 };
+    return { records, bytes: file.length, seconds: (currentTime() - began) / 1000 };
   } finally {
     await file.close();
   }

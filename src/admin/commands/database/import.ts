@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Argument, Command } from 'commander';
+import { currentTime } from '../../../base/runtime.ts';
 import type { Imported } from '../../transfer/import.ts';
 import { TransferError } from '../../transfer/format.ts';
 import { LEAN, capHeap } from '../../transfer/memory.ts';
@@ -63,9 +64,9 @@ export const importCommand = (): Command =>
           const { BadLines, importLines } = await import('../../transfer/import.ts');
           const size = file === '-' ? undefined : await sizeOf(file);
           const chunks: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file);
-          const began = Date.now();
+          const began = currentTime();
           const tell = (imported: Imported): void => {
-            const seconds = (Date.now() - began) / 1000;
+            const seconds = (currentTime() - began) / 1000;
             if (json) print(JSON.stringify({ ...imported, dryRun, seconds }));
             else print(tellOf(imported, dryRun, seconds));
           };

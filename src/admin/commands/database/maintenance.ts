@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { sleep } from '../../../base/runtime.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { beginMaintenance, endMaintenance, readMaintenance } from '../../../rpc/maintenance/state.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';

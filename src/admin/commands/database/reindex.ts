@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { currentTime } from '../../../base/runtime.ts';
 import { record, systemActor } from '../../../auth/audit/log.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
@@ -21,7 +22,7 @@ export const reindexCommand = (): Command =>
           import('../../../search/indexing/rebuild.ts'),
         ]);
         const indexer = new Indexer(db, searchKinds);
-        const began = Date.now();
+        const began = currentTime();
         const records = await countDocuments(db, searchKinds);
         await withProgress(
           records,
@@ -33,6 +34,6 @@ export const reindexCommand = (): Command =>
         await db.transaction((tx) =>
           record(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
         );
-        print(`Indexed ${records} records in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
+        print(`Indexed ${records} records in ${((currentTime() - began) / 1000).toFixed(1)} s.`);
       }),
     );

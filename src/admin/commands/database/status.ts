@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { timeoutSignal } from '../../../base/runtime.ts';
 import type { Config } from '../../../config/config.ts';
 import { STATUS_PATHS } from '../../status/paths.ts';
 import { CommandError, examples, readSettings } from '../shared/common.ts';
@@ -17,7 +18,7 @@ const metricsUrl = ({ metrics }: Config): string => {
 const readStatus = async (base: string): Promise<object> => {
   const { href: url } = new URL(STATUS_PATHS.json, base);
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { signal: timeoutSignal(TIMEOUT_MS) });
     if (response.ok) return (await response.json()) as object;
     throw new CommandError(`${url} answers ${response.status}: ${(await response.text()).trim()}`);
   } catch (error) {

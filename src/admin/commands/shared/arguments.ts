@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { currentTime } from '../../../base/runtime.ts';
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DURATION = /^(\d+)([smhd])$/;
@@ -41,7 +42,7 @@ export const parseInstant = (text: string): Date => {
 export const parseExpiry = (text: string): Expiry => {
   if (text === 'never') return () => null;
   const isDuration = DURATION.test(text);
-  const ahead = isDuration ? parseDuration(text) : bounded(parseMoment(text) - Date.now());
+  const ahead = isDuration ? parseDuration(text) : bounded(parseMoment(text) - currentTime());
   if (ahead <= 0) throw new InvalidArgumentError('It must lie in the future.');
   return isDuration ? (now) => new Date(now.getTime() + ahead) : () => new Date(text);
 };

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
+import { timeoutSignal } from '../../../base/runtime.ts';
 import type { ConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contract as api } from '../../../../contract/index.ts';
 import { publishedContracts } from '../../../consumers/contracts/store.ts';
@@ -40,7 +41,7 @@ const publish = async (
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...(key && { Authorization: `Bearer ${key}` }) },
     body: JSON.stringify({ json: { tag, contract: { consumer, contract, needs } } }),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: timeoutSignal(TIMEOUT_MS),
   }).catch((error: unknown) => {
     throw new CommandError(`No gateway answers at ${address}: ${(error as Error).message}`, NO_GATEWAY);
   });

@@ -2,6 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
+import { currentDate, timeoutSignal } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { publishedContracts } from '../../../consumers/contracts/store.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
@@ -68,7 +69,7 @@ export const readContracts = async (paths: readonly string[]): Promise<ConsumerC
 const fetchDocument = async (url: string): Promise<ClientDocument> => {
   const address = `${url.replace(/\/+$/, '')}/openapi.json`;
   try {
-    const reply = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const reply = await fetch(address, { signal: timeoutSignal(TIMEOUT_MS) });
     if (!reply.ok) throw new Error(`status ${reply.status}`);
     return parseDocument(address, await reply.text());
   } catch (error) {
@@ -80,7 +81,7 @@ const fetchDocument = async (url: string): Promise<ClientDocument> => {
 const readDatabase = async (days: number, tag: string): Promise<Required<Consumers>> => {
   try {
     return await withDatabase(readSettings(), async (db) => ({
-      uses: await withKeys(db, await readConsumerUses(db, { now: new Date(), days })),
+      uses: await withKeys(db, await readConsumerUses(db, { now: currentDate(), days })),
       contracts: await publishedContracts(db, tag),
     }));
   } catch (error) {

@@ -1,3 +1,4 @@
+import { performance } from '../../../base/runtime.ts';
 import { note } from '../shared/output.ts';
 
 /** Seconds between two lines, where no terminal shows a progress bar. */

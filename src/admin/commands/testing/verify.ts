@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
 import { Unusable } from '../../../testkit/conformance/caller.ts';

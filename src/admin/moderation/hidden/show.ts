@@ -1,4 +1,5 @@
 import { In, IsNull } from 'typeorm';
+import { currentDate } from '../../../base/runtime.ts';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { inList } from '../../../db/sql/in-list.ts';
@@ -102,7 +103,7 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
     }
   }
   const changed = [...new Set(engagement.map(({ recordId }) => recordId))].map(storedIdToBytes);
-  await recordReactions(tx, `${kind.router}.reactionsChanged`, changed, new Date());
+  await recordReactions(tx, `${kind.router}.reactionsChanged`, changed, currentDate());
   return engagement.length === MARKS_AT_ONCE;
 };
 

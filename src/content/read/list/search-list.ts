@@ -1,3 +1,4 @@
+import { performance } from '../../../base/runtime.ts';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import { inList } from '../../../db/sql/in-list.ts';

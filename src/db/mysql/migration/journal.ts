@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
+import { sleep } from '../../../base/runtime.ts';
 import {
   BEGINNING,
   type Direction,

@@ -1,4 +1,5 @@
 import type { DataSource, QueryRunner } from 'typeorm';
+import { performance } from '../../../base/runtime.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { Journal } from '../../migration/steps.ts';
 import { MysqlJournal } from './journal.ts';

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { performance } from '../../../base/runtime.ts';
 import type { SqliteConnection } from './binding.ts';
 
 /** The steps of a plan that read no table. */

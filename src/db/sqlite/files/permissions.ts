@@ -1,5 +1,4 @@
 /** The permissions of the files of an SQLite database, which holds private data such as passwords of archives. */
-import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -15,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { randomUUID } from '../../../base/runtime.ts';
 import { DEFAULT_DATABASE_URL, IN_MEMORY, sqliteFile } from '../../address.ts';
 
 const OWNER_ONLY_FILE = 0o600;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { performance, sleep } from '../../../base/runtime.ts';
 import { SqliteConnection } from '../binding/binding.ts';
 import { isBusy } from '../errors.ts';
 

@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { clearTimeout, setTimeout } from '../../../base/runtime.ts';
 import type { SqliteConnection } from '../binding/binding.ts';
 import { logOf } from './identity.ts';
 

@@ -1,5 +1,6 @@
 /** A thread that reads an SQLite file, so that the main thread's event loop is not blocked. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { performance } from '../../../base/runtime.ts';
 import type { Parameter } from '../../connection.ts';
 import { waitClock } from './clock.ts';
 import { openReader, type SqliteConnection } from '../binding/binding.ts';

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
+import { clearTimeout, performance, setTimeout } from '../../../base/runtime.ts';
 import type { Deadline } from '../../../base/deadline.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { Parameter } from '../../connection.ts';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
+import { performance, sleep } from '../../../base/runtime.ts';
 import { type Address, type LookUp, nameLookUp } from './names.ts';
 
 /** The hosts that webhooks may reach. */

@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { clearTimeout, setTimeout } from '../../../base/runtime.ts';
 
 /** An IP address and its version. */
 export interface Address {

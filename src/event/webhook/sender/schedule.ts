@@ -1,3 +1,5 @@
+import { randomNumber } from '../../../base/runtime.ts';
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -30,7 +32,7 @@ export const nextAttempt = (
   now: Date,
   attempts: number,
   retryAfter: number | undefined,
-  random = Math.random(),
+  random = randomNumber(),
 ): Date | undefined => {
   const pause = PAUSES_MS[attempts - 1];
   if (pause === undefined) return undefined;

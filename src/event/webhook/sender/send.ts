@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { clearTimeout, currentTime, setTimeout } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
 import type { Address, LookUp } from './names.ts';
@@ -71,7 +72,7 @@ const noAnswer = (text: string, fault: unknown): Answer => ({
 
 const secondsOf = (header: string | undefined): number | undefined => {
   if (header === undefined) return undefined;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - currentTime()) / 1000;
   return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
 };
 

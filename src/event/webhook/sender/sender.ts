@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { secureRandomBytes, sleep } from '../../../base/runtime.ts';
 import type { WritePause } from '../../../db/batching/write-buffer.ts';
 import type { Database } from '../../../db/database.ts';
 import { newId } from '../../../db/values.ts';
@@ -242,7 +241,7 @@ export class WebhookSender {
   /** Asks an endpoint whether it wants events: it has to repeat a random text. So no stranger can be flooded. */
   async #challenge(webhook: WebhookRow, secrets: readonly string[]): Promise<void> {
     const { now } = this.#options;
-    const challenge = randomBytes(24).toString('base64url');
+    const challenge = secureRandomBytes(24).toString('base64url');
     const message = { type: 'webhook.challenge', timestamp: now().toISOString(), data: { challenge } };
     const answer = await this.#send(webhook, secrets, newId(now()), message);
     const isAnswered = isTaken(answer) && challengeIn(answer.body) === challenge;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { performance } from '../../../base/runtime.ts';
 import {
   bucketOf,
   type Buckets,

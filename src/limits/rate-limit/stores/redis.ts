@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
+import { clearImmediate, clearTimeout, performance, setImmediate, setTimeout } from '../../../base/runtime.ts';
 import type { RedisObserver } from '../observer.ts';
 import { RoundTrips } from './round-trips.ts';
 

@@ -1,3 +1,4 @@
+import { setTimeout } from '../../../base/runtime.ts';
 import {
   bucketOf,
   type Buckets,

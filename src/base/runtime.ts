@@ -1,0 +1,94 @@
+import * as crypto from 'node:crypto';
+import * as timers from 'node:timers/promises';
+
+/**
+ * What differs from run to run: clocks, timers and random numbers. The service takes them from this module only, so that a
+ * simulation can give it a time of its own, and one seed. The functions are called as those of Node.js of the same names.
+ */
+export interface Runtime {
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** The monotonic clock. */
+  performance: Pick<typeof globalThis.performance, 'now' | 'timeOrigin'>;
+  setTimeout: (callback: () => void, ms: number) => NodeJS.Timeout;
+  clearTimeout: (timer: NodeJS.Timeout | number | undefined) => void;
+  setInterval: (callback: () => void, ms: number) => NodeJS.Timeout;
+  clearInterval: (timer: NodeJS.Timeout | undefined) => void;
+  setImmediate: (callback: () => void) => NodeJS.Immediate;
+  clearImmediate: (immediate: NodeJS.Immediate | undefined) => void;
+  /** Resolves after milliseconds, as `setTimeout` of `node:timers/promises`. */
+  sleep: <T = void>(ms: number, value?: T, options?: { ref?: boolean; signal?: AbortSignal }) => Promise<T>;
+  /** Resolves in the next turn of the event loop, as `setImmediate` of `node:timers/promises`. */
+  nextTurn: () => Promise<void>;
+  /** A signal that is aborted after milliseconds. */
+  timeoutSignal: (ms: number) => AbortSignal;
+  /** From 0 to 1, without 1. */
+  randomNumber: () => number;
+  /** From `min` to `max`, without `max`. */
+  randomInt: (min: number, max: number) => number;
+  randomBytes: (size: number) => Buffer;
+  randomUUID: () => string;
+}
+
+/** That of Node.js. It looks for globals at each call, since tests replace them. */
+export const nodeRuntime: Runtime = {
+  now: () => Date.now(),
+  performance: {
+    now: () => globalThis.performance.now(),
+    get timeOrigin() {
+      return globalThis.performance.timeOrigin;
+    },
+  },
+  setTimeout: (callback, ms) => globalThis.setTimeout(callback, ms),
+  clearTimeout: (timer) => globalThis.clearTimeout(timer),
+  setInterval: (callback, ms) => globalThis.setInterval(callback, ms),
+  clearInterval: (timer) => globalThis.clearInterval(timer),
+  setImmediate: (callback) => globalThis.setImmediate(callback),
+  clearImmediate: (immediate) => globalThis.clearImmediate(immediate),
+  sleep: (ms, value, options) => timers.setTimeout(ms, value, options),
+  nextTurn: () => timers.setImmediate(),
+  timeoutSignal: (ms) => AbortSignal.timeout(ms),
+  randomNumber: () => Math.random(),
+  randomInt: (min, max) => crypto.randomInt(min, max),
+  randomBytes: (size) => crypto.randomBytes(size),
+  randomUUID: () => crypto.randomUUID(),
+};
+
+let runtime = nodeRuntime;
+
+/** Replaces the runtime of this process, for tests and simulations. Returns a function that restores it. */
+export const replaceRuntime = (replacement: Runtime): (() => void) => {
+  const former = runtime;
+  runtime = replacement;
+  return () => {
+    runtime = former;
+  };
+};
+
+export const currentTime = (): number => runtime.now();
+export const currentDate = (): Date => new Date(runtime.now());
+export const performance: Runtime['performance'] = {
+  now: () => runtime.performance.now(),
+  get timeOrigin() {
+    return runtime.performance.timeOrigin;
+  },
+};
+export const setTimeout: Runtime['setTimeout'] = (callback, ms) => runtime.setTimeout(callback, ms);
+export const clearTimeout: Runtime['clearTimeout'] = (timer) => runtime.clearTimeout(timer);
+export const setInterval: Runtime['setInterval'] = (callback, ms) => runtime.setInterval(callback, ms);
+export const clearInterval: Runtime['clearInterval'] = (timer) => runtime.clearInterval(timer);
+export const setImmediate: Runtime['setImmediate'] = (callback) => runtime.setImmediate(callback);
+export const clearImmediate: Runtime['clearImmediate'] = (immediate) => runtime.clearImmediate(immediate);
+export const sleep: Runtime['sleep'] = (ms, value, options) => runtime.sleep(ms, value, options);
+export const nextTurn: Runtime['nextTurn'] = () => runtime.nextTurn();
+export const timeoutSignal: Runtime['timeoutSignal'] = (ms) => runtime.timeoutSignal(ms);
+export const randomNumber: Runtime['randomNumber'] = () => runtime.randomNumber();
+export const randomInt: Runtime['randomInt'] = (min, max) => runtime.randomInt(min, max);
+export const randomBytes: Runtime['randomBytes'] = (size) => runtime.randomBytes(size);
+export const randomUUID: Runtime['randomUUID'] = () => runtime.randomUUID();
+
+/**
+ * Random bytes and numbers of secrets: keys, salts, nonces, challenges. Nothing replaces them, since a seed would let others
+ * compute them.
+ */
+export { randomBytes as secureRandomBytes, randomInt as secureRandomInt } from 'node:crypto';
