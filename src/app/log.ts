@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { currentTime } from '../base/runtime.ts';
 import { REQUEST } from '../http/middleware/request-log.ts';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
@@ -53,6 +54,7 @@ const describe = (error: unknown, depth: number): DescribedError => {
 export const describeError = (error: unknown): DescribedError => describe(error, MAX_DEPTH);
 
 const options: LoggerOptions = {
+  timestamp: () => `,"time":${currentTime()}`,
   serializers: { err: describeError },
   hooks: {
     // Otherwise pino takes the error's message for that of the line.

@@ -20,22 +20,16 @@ export interface Expiring {
 /** Removes expired rows in the background, in small batches. Any number of processes may run one. */
 export class Sweeper {
   readonly #log: Logger;
-  readonly #intervalMs: number;
   readonly #job: BackgroundJob;
 
-  constructor(
-    expiring: readonly Expiring[],
-    log: Logger,
-    { intervalMs = INTERVAL_MS, pause }: { intervalMs?: number; pause?: WritePause } = {},
-  ) {
+  constructor(expiring: readonly Expiring[], log: Logger, { pause }: { pause?: WritePause } = {}) {
     this.#log = log;
-    this.#intervalMs = intervalMs;
     this.#job = new BackgroundJob({
       turn: async () => {
         if (!(await pause?.isOn())) for (const one of expiring) await this.#sweep(one);
-        return intervalMs * (0.5 + randomNumber());
+        return INTERVAL_MS * (0.5 + randomNumber());
       },
-      retryMs: intervalMs,
+      retryMs: INTERVAL_MS,
       log,
       failure: 'expired rows could not be removed yet',
     });
@@ -44,7 +38,7 @@ export class Sweeper {
   /** Sweeps until it is closed. */
   start(): void {
     // Processes that start together do not sweep together.
-    this.#job.start(this.#intervalMs * randomNumber());
+    this.#job.start(INTERVAL_MS * randomNumber());
   }
 
   /** Stops as soon as the removal under way has ended. */

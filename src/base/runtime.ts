@@ -1,5 +1,6 @@
 import * as crypto from 'node:crypto';
 import * as timers from 'node:timers/promises';
+import { V7Generator } from 'uuidv7';
 
 /**
  * What differs from run to run: clocks, timers and random numbers. The service takes them from this module only, so that a
@@ -28,7 +29,13 @@ export interface Runtime {
   randomInt: (min: number, max: number) => number;
   randomBytes: (size: number) => Buffer;
   randomUUID: () => string;
+  /** A UUIDv7 of a time in milliseconds: a later one of the same time sorts behind it. */
+  timedUUID: (ms: number) => string;
 }
+
+const generator = new V7Generator();
+/** An id never holds another instant than its record's `created_at`, even when the clock went back. */
+const ROLLBACK_ALLOWANCE_MS = 0;
 
 /** That of Node.js. It looks for globals at each call, since tests replace them. */
 export const nodeRuntime: Runtime = {
@@ -52,6 +59,7 @@ export const nodeRuntime: Runtime = {
   randomInt: (min, max) => crypto.randomInt(min, max),
   randomBytes: (size) => crypto.randomBytes(size),
   randomUUID: () => crypto.randomUUID(),
+  timedUUID: (ms) => generator.generateOrResetCore(ms, ROLLBACK_ALLOWANCE_MS).toString(),
 };
 
 let runtime = nodeRuntime;
@@ -86,6 +94,7 @@ export const randomNumber: Runtime['randomNumber'] = () => runtime.randomNumber(
 export const randomInt: Runtime['randomInt'] = (min, max) => runtime.randomInt(min, max);
 export const randomBytes: Runtime['randomBytes'] = (size) => runtime.randomBytes(size);
 export const randomUUID: Runtime['randomUUID'] = () => runtime.randomUUID();
+export const timedUUID: Runtime['timedUUID'] = (ms) => runtime.timedUUID(ms);
 
 /**
  * Random bytes and numbers of secrets: keys, salts, nonces, challenges. Nothing replaces them, since a seed would let others
