@@ -292,6 +292,22 @@ describe('imports', () => {
       ).toEqual([]);
     });
 
+    test('only runtime.ts reads the clock', () => {
+      // The linter forbids all other ways: it cannot tell `new Date()` from `new Date(text)`.
+      const RUNTIME = 'src/base/runtime.ts';
+      const readers = files.filter(
+        (file) =>
+          isIn(file, 'src', 'contract') &&
+          file !== RUNTIME &&
+          /\bDate\(\)|\bV7Generator\(\)|\breplaceRuntime\b/.test(withoutComments(readFileSync(file, 'utf8'))),
+      );
+      expect(
+        readers.map(
+          (file) => `${file}: take the time and ids from ${RUNTIME}, which only tests and simulations replace.`,
+        ),
+      ).toEqual([]);
+    });
+
     test('nothing imports a test', () => {
       expect(
         broken(
