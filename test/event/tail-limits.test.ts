@@ -1,14 +1,14 @@
 /**
  * @engines none
  * @tier fast
- * @modules own
  */
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_TAILS, type Reason, SITE_FACTOR } from '../../contract/index.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { clientSubnet } from '../../src/limits/caller.ts';
 import { KeyWatch } from '../../src/rpc/trpc/key-watch.ts';
 import { TailPlaces } from '../../src/rpc/trpc/tail-places.ts';
+import { VirtualWorld } from '../harness/virtual-world.ts';
 
 describe('the places of tails', () => {
   let places: TailPlaces;
@@ -66,12 +66,11 @@ describe('the places of tails', () => {
 });
 
 describe('a watch of keys', () => {
+  let world: VirtualWorld;
   beforeEach(() => {
-    jest.useFakeTimers();
+    world = new VirtualWorld();
   });
-  afterEach(() => {
-    jest.useRealTimers();
-  });
+  afterEach(() => world.end());
   const HALF_A_SECOND = 500;
 
   test('checks each key once for all that is open with it, and ends that once', async () => {
@@ -90,17 +89,17 @@ describe('a watch of keys', () => {
     add('a', 'a2');
     const leave = add('a', 'a3');
     const leaveLast = add('b', 'b1');
-    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    await world.pass(HALF_A_SECOND);
     expect([checked.splice(0), ended]).toEqual([['a', 'b'], []]);
     leave();
     revoked = 'a';
-    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    await world.pass(HALF_A_SECOND);
     expect(ended).toEqual(['a1: KEY_REVOKED', 'a2: KEY_REVOKED']);
     checked.splice(0);
-    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    await world.pass(HALF_A_SECOND);
     expect(checked).toEqual(['b']);
     leaveLast();
-    expect(jest.getTimerCount()).toBe(0);
+    expect(world.timers.size).toBe(0);
   });
 
   test('ends nothing while keys cannot be read, and does not ask again before it has an answer', async () => {
@@ -110,14 +109,14 @@ describe('a watch of keys', () => {
       () => new Promise((_, reject) => answers.push((reason) => reject(new AppError(reason)))),
     );
     watch.add('a', ({ reason }) => ended.push(reason));
-    await jest.advanceTimersByTimeAsync(10 * HALF_A_SECOND);
+    await world.pass(10 * HALF_A_SECOND);
     expect(answers).toHaveLength(1);
     answers[0]!('DATABASE_UNAVAILABLE');
-    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    await world.pass(HALF_A_SECOND);
     expect([answers.length, ended]).toEqual([2, []]);
     answers[1]!('USER_SUSPENDED');
-    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    await world.pass(HALF_A_SECOND);
     expect(ended).toEqual(['USER_SUSPENDED']);
-    expect(jest.getTimerCount()).toBe(0);
+    expect(world.timers.size).toBe(0);
   });
 });

@@ -2,22 +2,29 @@
  * @engines none
  * @tier fast
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Deadline } from '../../src/base/deadline.ts';
 import { AppError } from '../../src/base/errors.ts';
+import { VirtualWorld } from '../harness/virtual-world.ts';
 
 const timeout = expect.objectContaining({ reason: 'TIMEOUT' });
+let world: VirtualWorld;
 
 describe('deadline', () => {
+  beforeEach(() => {
+    world = new VirtualWorld();
+  });
+  afterEach(() => world.end());
+
   test('ends after its time, and calls each listener once', async () => {
     const deadline = new Deadline(10);
     const heard: unknown[] = [];
     deadline.onEnd((error) => heard.push(error));
     const forget = deadline.onEnd(() => heard.push('who does not listen any more'));
     forget();
+    await world.pass(9);
     deadline.assert();
-    await sleep(30);
+    await world.pass(1);
     deadline.end(new AppError('INTERNAL'));
     expect(heard).toEqual([timeout]);
     expect(deadline.error).toEqual(timeout);
@@ -30,7 +37,9 @@ describe('deadline', () => {
     const deadline = new Deadline(20);
     expect(await deadline.race(Promise.resolve(1))).toBe(1);
     await expect(deadline.race(Promise.reject(new Error('fault')))).rejects.toThrow('fault');
-    await expect(deadline.race(new Promise(() => undefined))).rejects.toEqual(timeout);
+    const late = expect(deadline.race(new Promise(() => undefined))).rejects.toEqual(timeout);
+    await world.pass(20);
+    await late;
     await expect(deadline.race(Promise.resolve(1))).rejects.toEqual(timeout);
   });
 
@@ -54,11 +63,11 @@ describe('deadline', () => {
   test('counts anew when it is restarted, and never ends when it is closed', async () => {
     const [restarted, closed] = [new Deadline(40), new Deadline(20)];
     closed.close();
-    await sleep(25);
+    await world.pass(39);
     restarted.restart();
-    await sleep(25);
+    await world.pass(39);
     expect(restarted.error).toBeUndefined();
-    await sleep(40);
+    await world.pass(1);
     expect([restarted.error, closed.error]).toEqual([timeout, undefined]);
   });
 

@@ -13,13 +13,10 @@ import { managerOn } from '../../../src/db/manager.ts';
 import { storedIdToBytes, timeToDb } from '../../../src/db/values.ts';
 import { idempotentCall } from '../../../src/auth/idempotency/call.ts';
 import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../../src/auth/idempotency/records.ts';
-import { Sweeper } from '../../../src/app/sweeper.ts';
-import { createLog } from '../../../src/app/log.ts';
 import { gameKind } from '../../../src/game/kind.ts';
 import { schema } from '../../../src/app/schema.ts';
 import { type Reply, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { storedRows } from '../../harness/documents/stored-rows.ts';
-import { until } from '../../harness/until.ts';
 import { callOf } from '../../harness/app/call.ts';
 import { expectExactCounts } from '../../harness/app/counts.ts';
 import { connectionOptions, createDatabase, engine } from '../../harness/app/database.ts';
@@ -394,65 +391,6 @@ describe('interrupted writes', () => {
         expect(rows.reduce((sum, row) => sum + Number(row['Value']), 0)).toBeLessThanOrEqual(2);
       }
       await connection.end();
-    });
-
-    const expiredRecords = (from: Database) => ({
-      name: 'idempotency records',
-      sweep: () => sweepRecords(from, now),
-    });
-
-    test('go away by themselves, again and again', async () => {
-      const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), {
-        intervalMs: 10,
-      });
-      sweeper.start();
-      for (const n of [AT_ONCE + 1, 1]) {
-        await insert(n, expiredAt);
-        await insert(1, now);
-        await until(async () => (await count()) <= 2);
-      }
-      await sweeper.close();
-      expect(await count()).toBe(2);
-    });
-
-    test('wait while there is no table for them, of which the log hears', async () => {
-      const empty = await createDatabase({ empty: true });
-      const fresh = await Database.open(empty.url, schema);
-      let logged = '';
-      const log = createLog('warn', { write: (line: string) => void (logged += line) });
-      const sweeper = new Sweeper([expiredRecords(fresh)], log, { intervalMs: 10 });
-      sweeper.start();
-      await until(async () => logged !== '');
-      await fresh.migrate();
-      await sweeper.close();
-      expect(logged).toMatch(/expired idempotency records could not be removed yet/);
-      await fresh.close();
-      await empty.drop();
-    });
-
-    test('are left alone as soon as the sweeper is closed', async () => {
-      await insert(3 * AT_ONCE, expiredAt);
-      const original = db.transaction;
-      let closed: Promise<void> | undefined;
-      const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), {
-        intervalMs: 1,
-      });
-      db.transaction = (...args) => {
-        closed ??= sweeper.close();
-        return original.apply(db, args) as never;
-      };
-      try {
-        sweeper.start();
-        await until(async () => closed !== undefined);
-        await closed;
-      } finally {
-        db.transaction = original;
-      }
-      expect(await count()).toBe(2 * AT_ONCE);
-      // And one that has yet to begin ends at once.
-      const idle = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }));
-      idle.start();
-      await idle.close();
     });
   });
 });

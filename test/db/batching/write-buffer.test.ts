@@ -1,21 +1,23 @@
 /**
  * @engines none
  * @tier fast
- * @modules own
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Deadline } from '../../../src/base/deadline.ts';
 import { AppError } from '../../../src/base/errors.ts';
 import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBuffer } from '../../../src/db/batching/write-buffer.ts';
+import { VirtualWorld } from '../../harness/virtual-world.ts';
 
 const DELAY_MS = 1000;
 
 describe('write buffer', () => {
-  afterEach(() => {
-    jest.useRealTimers();
+  let world: VirtualWorld;
+  beforeEach(() => {
+    world = new VirtualWorld();
   });
+  afterEach(() => world.end());
 
   type Changes = Record<string, string>;
 
@@ -54,14 +56,13 @@ describe('write buffer', () => {
   });
 
   test('changes are stored by themselves after the delay, counted from the first', async () => {
-    jest.useFakeTimers();
     const { attempts, store } = failing(0);
     const buffer = collect(store);
     buffer.add('a', '1');
-    await jest.advanceTimersByTimeAsync(DELAY_MS - 1);
+    await world.pass(DELAY_MS - 1);
     buffer.add('a', '2');
     expect(attempts).toEqual([]);
-    await jest.advanceTimersByTimeAsync(1);
+    await world.pass(1);
     expect(attempts).toEqual([{ a: '1+2' }]);
   });
 
@@ -100,13 +101,12 @@ describe('write buffer', () => {
   });
 
   test('what could not be stored is tried again after the delay', async () => {
-    jest.useFakeTimers();
     const { attempts, store } = failing(2);
     const buffer = collect(store);
     buffer.add('a', '1');
     await buffer.flush();
     expect(attempts).toHaveLength(1);
-    await jest.advanceTimersByTimeAsync(2 * DELAY_MS);
+    await world.pass(2 * DELAY_MS);
     expect(attempts).toEqual([{ a: '1' }, { a: '1' }, { a: '1' }]);
   });
 
@@ -165,14 +165,13 @@ describe('write buffer', () => {
   });
 
   test('a full buffer is stored before its time', async () => {
-    jest.useFakeTimers();
     const { attempts, store } = failing(0);
     const buffer = collect(store);
     addMany(buffer, 0, FULL_KEYS - 1);
-    await jest.advanceTimersByTimeAsync(0);
+    await world.pass(0);
     expect(attempts).toEqual([]);
     buffer.add('last', '1');
-    await jest.advanceTimersByTimeAsync(0);
+    await world.pass(0);
     expect(keysOf(attempts)).toEqual([...upTo(FULL_KEYS - 1), 'last']);
   });
 

@@ -259,21 +259,6 @@ describe('a webhook', () => {
     await until(() => endpoint.received.length === 2);
   });
 
-  test('that is dead for days is paused, and its owner sees why', async () => {
-    const { id } = await active();
-    endpoint.answer = () => 503;
-    await app.aGame({}, user);
-    for (let attempt = 1; attempt < 10; attempt += 1) {
-      await until(() => endpoint.received.length >= attempt);
-      await until(async () => (await deliveriesOf(id))[0]?.attempts === attempt);
-      aheadMs += 30 * 3_600_000;
-    }
-    await until(async () => (await stateOf(id)).state === 'paused');
-    expect((await stateOf(id)).reason).toBe('Nothing was delivered for three days. It answered 503.');
-    expect(endpoint.received).toHaveLength(10);
-    expect((await deliveriesOf(id, 'failed'))[0]).toMatchObject({ attempts: 10 });
-  });
-
   test('waits while it is paused or its user is suspended, and then gets all of it', async () => {
     const { db } = app.context;
     const { id } = await active();

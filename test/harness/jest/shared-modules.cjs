@@ -1,7 +1,7 @@
 /**
  * Jest's runtime, except that the service's own modules and the packages are loaded by Node.js itself, once a worker: Jest
  * would link and evaluate them again for each test file, a quarter of all the time that the tests take. A file whose docblock
- * says `@modules own` gets its own, such as one that replaces the clock. CommonJS, as Jest loads it.
+ * says `@modules own` gets its own, such as one that mocks the timers of Node.js. CommonJS, as Jest loads it.
  */
 const { existsSync } = require('node:fs');
 const { isAbsolute, join, relative, sep } = require('node:path');

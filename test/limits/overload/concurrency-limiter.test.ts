@@ -1,13 +1,19 @@
 /**
  * @engines none
  * @tier fast
- * @modules own
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Deadline } from '../../../src/base/deadline.ts';
+import { performance, sleep } from '../../../src/base/runtime.ts';
 import { ConcurrencyLimiter, type LimitedWork } from '../../../src/limits/overload/concurrency-limiter.ts';
+import { VirtualWorld } from '../../harness/virtual-world.ts';
+
+let world: VirtualWorld;
+beforeEach(() => {
+  world = new VirtualWorld();
+});
+afterEach(() => world.end());
 
 const forever = new Deadline();
 const by = (caller: string, more: Partial<LimitedWork> = {}): LimitedWork => ({
@@ -32,7 +38,7 @@ const aWorkshop = () => {
     },
     finishOne: async () => {
       running.shift()?.();
-      await sleep(0);
+      await world.pass(0);
     },
   };
 };
@@ -141,7 +147,7 @@ describe('concurrency limiter', () => {
       const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
       const first = limiter.run(all, work('first'));
       const waits = limiter.run(by('a'), async () => 'in time');
-      await sleep(200);
+      await world.pass(200);
       await expect(limiter.run(by('b'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
       await finishOne();
       expect(await Promise.all([first, waits])).toEqual(['first', 'in time']);
@@ -150,15 +156,14 @@ describe('concurrency limiter', () => {
     test('does not come because this process stood still', async () => {
       const limiter = new ConcurrencyLimiter({ maxQueueMs: 300 });
       const first = limiter.run(all, () => sleep(10));
-      const until = performance.now() + 600;
-      while (performance.now() < until);
+      world.leap(600);
       const waits = limiter.run(by('a'), async () => 'afterwards');
-      expect(await Promise.all([first, waits])).toEqual([undefined, 'afterwards']);
+      expect(await world.settled(Promise.all([first, waits]))).toEqual([undefined, 'afterwards']);
     });
 
     test('does not come because nothing ran before a pause', async () => {
       const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
-      await limiter.run(by('a'), () => sleep(300));
+      await world.settled(limiter.run(by('a'), () => sleep(300)));
       limiter.isPaused = true;
       // By that latency, it would have to wait for seconds.
       const waits = limiter.run(by('a', { cost: 11 }), async () => 'after the pause');
@@ -182,15 +187,13 @@ describe('concurrency limiter', () => {
     });
 
     test('counts what others have begun as served', async () => {
-      jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
-      const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
       const limiter = new ConcurrencyLimiter({ maxQueueMs: 2000 });
       let refused = 0;
       const isKnownAt = performance.now() + 700;
       const until = isKnownAt + 1000;
       // A run takes 4 ms, one after the other, and serves 30 callers: 1200 callers wait for 160 ms, and not for 4.8 s.
       let runs: Promise<unknown> = Promise.resolve();
-      const run = (): Promise<unknown> => (runs = runs.then(() => pause(4)));
+      const run = (): Promise<unknown> => (runs = runs.then(() => sleep(4)));
       const asked = new Map<
         number,
         { untilBegun: Deadline; done: Promise<unknown>; settle: (done: unknown) => void }
@@ -218,15 +221,14 @@ describe('concurrency limiter', () => {
             .catch(async ({ reason }: { reason: string }) => {
               if (reason === 'OVERLOADED') {
                 if (performance.now() > isKnownAt) refused += 1;
-                await pause(5);
+                await sleep(5);
               } else await done;
             });
         }
       };
       const callers = Promise.all(Array.from({ length: 1200 }, (_, index) => caller(index)));
-      await jest.advanceTimersByTimeAsync(3000);
+      await world.pass(3000);
       await callers;
-      jest.useRealTimers();
       expect(refused).toBe(0);
     });
 
@@ -235,7 +237,7 @@ describe('concurrency limiter', () => {
       const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
       const admittedBy = new Set<ConcurrencyLimiter>();
       const first = limiter.run({ ...all, admittedBy }, work('first'));
-      await sleep(200);
+      await world.pass(200);
       const second = limiter.run(by('batch', { admittedBy }), async () => 'second');
       await expect(limiter.run(by('other'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
       await finishOne();
@@ -246,7 +248,7 @@ describe('concurrency limiter', () => {
       const limiter = new ConcurrencyLimiter({ maxQueueMs: undefined });
       const works = Array.from({ length: 5000 }, (_, n) => limiter.run(by('a'), () => sleep(1, n)));
       expect(limiter.isBusy).toBe(false);
-      expect(await Promise.all(works)).toHaveLength(5000);
+      expect(await world.settled(Promise.all(works))).toHaveLength(5000);
     });
   });
 
@@ -264,7 +266,7 @@ describe('concurrency limiter', () => {
           );
       }
     };
-    await Promise.all(Array.from({ length: 256 }, (_, n) => caller(`caller ${n % 16}`)));
+    await world.settled(Promise.all(Array.from({ length: 256 }, (_, n) => caller(`caller ${n % 16}`))));
     expect(refused).toBe(0);
     expect(served).toBe(8 * 256);
   });

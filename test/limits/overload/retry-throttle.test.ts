@@ -1,18 +1,17 @@
 /**
  * @engines none
  * @tier fast
- * @modules own
  */
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { refusalCost, RetryThrottle } from '../../../src/limits/overload/retry-throttle.ts';
+import { VirtualWorld } from '../../harness/virtual-world.ts';
 
 describe('retry throttle', () => {
+  let world: VirtualWorld;
   beforeEach(() => {
-    jest.useFakeTimers();
+    world = new VirtualWorld();
   });
-  afterEach(() => {
-    jest.useRealTimers();
-  });
+  afterEach(() => world.end());
 
   test('the first refusal of a connection is sent at once, however many connections there are', () => {
     const throttle = new RetryThrottle();
@@ -29,10 +28,10 @@ describe('retry throttle', () => {
     for (const [index, caller] of callers.entries())
       throttle.refuse(caller, refusalCost.early, () => order.push(index));
     expect(order).toEqual([]);
-    await jest.advanceTimersByTimeAsync(500);
+    await world.pass(500);
     expect(order.length).toBeGreaterThan(250);
     expect(order.length).toBeLessThan(750);
-    await jest.advanceTimersByTimeAsync(2000);
+    await world.pass(2000);
     expect(order).toEqual(callers.map((_, index) => index));
   });
 
@@ -43,7 +42,7 @@ describe('retry throttle', () => {
       const callers = Array.from({ length: 1000 }, () => ({}));
       for (const caller of callers) throttle.refuse(caller, cost, () => undefined);
       for (const caller of callers) throttle.refuse(caller, cost, () => (count += 1));
-      await jest.advanceTimersByTimeAsync(200);
+      await world.pass(200);
       return count;
     };
     const [early, late] = [await refusedBy(refusalCost.early), await refusedBy(refusalCost.late)];
@@ -57,9 +56,9 @@ describe('retry throttle', () => {
     let isRefused = false;
     throttle.refuse(caller, refusalCost.late, () => (isRefused = true));
     expect(isRefused).toBe(false);
-    await jest.advanceTimersByTimeAsync(1100);
+    await world.pass(1100);
     expect(isRefused).toBe(true);
-    await jest.advanceTimersByTimeAsync(1000);
+    await world.pass(1000);
     isRefused = false;
     throttle.refuse(caller, refusalCost.late, () => (isRefused = true));
     expect(isRefused).toBe(true);
