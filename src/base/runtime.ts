@@ -3,8 +3,8 @@ import * as timers from 'node:timers/promises';
 import { V7Generator } from 'uuidv7';
 
 /**
- * What differs from run to run: clocks, timers and random numbers. The service takes them from this module only, so that a
- * simulation can give it a time of its own, and one seed. The functions are called as those of Node.js of the same names.
+ * Clocks, timers, random numbers and ids: all that differs from run to run. The service takes them from this module only, so
+ * that a simulation can give it a time of its own, and one seed. Names of Node.js mean the same here.
  */
 export interface Runtime {
   /** Milliseconds since 1970. */
@@ -37,8 +37,8 @@ const generator = new V7Generator();
 /** An id never holds another instant than its record's `created_at`, even when the clock went back. */
 const ROLLBACK_ALLOWANCE_MS = 0;
 
-/** That of Node.js. It looks for globals at each call, since tests replace them. */
-export const nodeRuntime: Runtime = {
+/** The runtime of production. It reads globals at each call, since tests mock them. */
+const nodeRuntime: Runtime = {
   now: () => Date.now(),
   performance: {
     now: () => globalThis.performance.now(),
@@ -97,7 +97,7 @@ export const randomUUID: Runtime['randomUUID'] = () => runtime.randomUUID();
 export const timedUUID: Runtime['timedUUID'] = (ms) => runtime.timedUUID(ms);
 
 /**
- * Random bytes and numbers of secrets: keys, salts, nonces, challenges. Nothing replaces them, since a seed would let others
- * compute them.
+ * Random bytes and numbers for secrets: keys, salts, nonces, challenges. Nothing replaces these, or a seed would give the
+ * secrets away.
  */
 export { randomBytes as secureRandomBytes, randomInt as secureRandomInt } from 'node:crypto';

@@ -27,7 +27,7 @@ const options = { log, now: currentDate, pause: { isPermanent: false, isOn: () =
 let world: VirtualWorld;
 afterEach(() => world.end());
 
-/** What an endpoint that answers 503 to all but the challenge gets of one event, until its webhook is paused. */
+/** Delivers one event to an endpoint that answers 503 to all but the challenge, until its webhook is paused. */
 const deadEndpoint = async (seed: string) => {
   world = new VirtualWorld(seed);
   const db = await Database.open('sqlite::memory:', schema, { recordsEvents: true });
