@@ -88,7 +88,10 @@ export class VirtualWorld {
   /** Fires the timer that is due next, if it is by `end`. */
   #fireNext(end = Number.POSITIVE_INFINITY): boolean {
     let next: VirtualTimer | undefined;
-    for (const timer of this.timers) if (!next || timer.at < next.at) next = timer;
+    for (const timer of this.timers) {
+      if (!next || timer.at < next.at) next = timer;
+      if (next.at <= this.now) break;
+    }
     if (!next || next.at > end) return false;
     this.now = Math.max(this.now, next.at);
     next.fire();
