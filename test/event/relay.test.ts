@@ -179,6 +179,21 @@ describe('the relay', () => {
     expect(items.length).toBeLessThanOrEqual(seconds + 1);
   });
 
+  test('tells of the reactions to a record after its creation, also where more events wait than it moves at once', async () => {
+    const { db, lifecycle } = app.context;
+    const user = await app.aUser();
+    await lifecycle.relay.moveNow();
+    const record = storedIdToBytes(newId(new Date()));
+    await db.transaction(async (tx) => {
+      for (let n = 0; n < 200; n += 1) await recordEvents(tx, [{ type: 'game.updated', record }], new Date());
+    });
+    const { id } = await app.aGame({}, user);
+    await app.call('game.toggleFavorite', { gameId: id }, user.key);
+    await lifecycle.relay.moveNow();
+    const { items } = await app.call('event.list', { recordId: id });
+    expect(items.map(({ type }) => type)).toEqual(['game.created', 'game.reactionsChanged']);
+  });
+
   test('moves nothing while the service takes no writes', async () => {
     const relay = aRelay();
     await app.aUser();

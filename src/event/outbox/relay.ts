@@ -193,16 +193,20 @@ export class EventRelay {
     const moved = await this.#db.background.transaction(async (tx) => {
       const feed = await lockFeed(tx);
       this.#isReplaced = feed.holder !== this.#id && feed.holder !== NIL_ID && !isForced;
-      if (this.#isReplaced) return { events: 0, isAll: true };
-      // Before the other events, so that those of their records which happened earlier are among them.
-      const reactions = withReactions ? await takeReactions(tx) : [];
+      if (this.#isReplaced) return { events: 0, isLast: true, isAll: true };
+      // They are locked before the other events are read, so that those of their records which happened earlier are among them.
+      const pending = withReactions ? await lockReactions(tx) : [];
       const rows = await outboxIn(tx).find({ order: { seq: 'ASC' }, take: OUTBOX_ROWS });
       if (rows.length > 0) await outboxIn(tx).delete({ seq: In(rows.map(({ seq }) => seq)) });
+      const isLast = rows.length < OUTBOX_ROWS;
+      // Where more events wait, the creations of their records may be among those.
+      const reactions = isLast ? pending : [];
+      await removeReactions(tx, reactions);
       const events = [...rows.flatMap(eventsOf), ...reactions.map(reactionsEvent)];
       await this.#append(tx, feed, events);
-      return { events: events.length, isAll: rows.length < OUTBOX_ROWS && reactions.length < REACTION_ROWS };
+      return { events: events.length, isLast, isAll: isLast && reactions.length < REACTION_ROWS };
     });
-    if (withReactions) this.#reactionsAt = performance.now();
+    if (withReactions && moved.isLast) this.#reactionsAt = performance.now();
     if (moved.events > 0) this.#options.onMoved?.();
     return moved;
   }
@@ -227,13 +231,10 @@ export class EventRelay {
 
 const reactionsEvent = (row: PendingReactionsRow): NextEvent => ({ ...row, slug: null, actorId: null });
 
-/** Takes some of the records whose reactions changed. They stay locked, so that no further change is lost. */
-const takeReactions = async (tx: Transaction): Promise<PendingReactionsRow[]> => {
-  const rows = await pendingReactionsIn(tx).find({
-    order: { recordId: 'ASC' },
-    take: REACTION_ROWS,
-    ...tx.dialect.lockingRows,
-  });
+/** Locks some of the records whose reactions changed, so that no further change is lost. */
+const lockReactions = (tx: Transaction): Promise<PendingReactionsRow[]> =>
+  pendingReactionsIn(tx).find({ order: { recordId: 'ASC' }, take: REACTION_ROWS, ...tx.dialect.lockingRows });
+
+const removeReactions = async (tx: Transaction, rows: readonly PendingReactionsRow[]): Promise<void> => {
   if (rows.length > 0) await pendingReactionsIn(tx).delete({ recordId: In(rows.map(({ recordId }) => recordId)) });
-  return rows;
 };
