@@ -16,6 +16,7 @@ const programs = {
   oasdiff: { color: 'green', global: 'TEST_OASDIFF', find: available.findOasdiff },
   galera: { global: 'TEST_GALERA', find: available.findGalera },
   languages: { global: 'TEST_LANGUAGES', find: available.findLanguages },
+  go: { global: 'TEST_GO', find: available.findGo },
   haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
 };
 const ofTier = tests.filter((test) => test.tier === tier);

@@ -98,7 +98,7 @@ export const steps = [
     minutes: 30,
     alone: true,
     tests: true,
-    apart: [...PROSE, ...but('docs', 'events.md', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut('fault')],
+    apart: [...PROSE, ...but('docs', 'events.md', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut('fault', 'histories')],
   },
   {
     name: 'fuzzing',

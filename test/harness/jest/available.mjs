@@ -159,6 +159,17 @@ export const findLanguages = () => {
       };
 };
 
+/** The path of Go, and what to say if there is none. */
+export const findGo = () => {
+  const go = find('go');
+  return {
+    go,
+    notices: go
+      ? []
+      : [['No go found: whole histories were not checked.', '  apt-get install --no-install-recommends golang']],
+  };
+};
+
 /** The path of Prometheus' tool that checks metrics and rules, and what to say if there is none. */
 export const findPromtool = () => {
   const promtool = find('promtool');

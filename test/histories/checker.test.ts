@@ -1,0 +1,149 @@
+/**
+ * @engines sqlite
+ * @tier fault
+ * @needs go
+ */
+import { describe, expect, test } from '@jest/globals';
+import type { Entry } from './history.ts';
+import { searchOrders } from './linearizable.ts';
+
+// The program that searches an order, on histories of a few operations.
+
+type Step = [at: readonly [number, number], operation: Entry['operation'], more: Partial<Entry>];
+
+const historyOf = (steps: readonly Step[]): Entry[] =>
+  steps.map(([[call, end], operation, more], client) => ({
+    client,
+    operation,
+    user: 'ada',
+    record: 'r1',
+    input: {},
+    call,
+    return: end,
+    attempts: 1,
+    outcome: 'ok',
+    reason: 'ok',
+    ...more,
+  }));
+
+const toggled = (favorited: boolean, favoriteCount: number) => ({ output: { favorited, favoriteCount } });
+const seen = (favorited: boolean, favoriteCount: number) => ({
+  output: { favoriteCount, likeCount: 0, dislikeCount: 0, viewer: { favorited, reaction: null } },
+});
+const reacted = (
+  type: 'like' | 'dislike',
+  reaction: 'like' | 'dislike' | null,
+  [likeCount, dislikeCount]: number[],
+) => ({
+  input: { type },
+  output: { reaction, likeCount: likeCount!, dislikeCount: dislikeCount! },
+});
+const titled = (title: string) => ({ input: { title }, output: { title } });
+const read = (title: string) => ({ output: { title, favoriteCount: 0, likeCount: 0, dislikeCount: 0 } });
+
+describe('the search for an order', () => {
+  test.each<[string, Step[]]>([
+    [
+      'operations that overlap and could have come in another order than their answers',
+      [
+        [[0, 30], 'game.toggleFavorite', toggled(false, 0)],
+        [[10, 20], 'game.toggleFavorite', toggled(true, 1)],
+        [[11, 19], 'game.getById', seen(false, 0)],
+      ],
+    ],
+    [
+      'an unknown outcome that happened later',
+      [
+        [[0, 10], 'game.toggleFavorite', { outcome: 'unknown' }],
+        [[20, 30], 'game.getById', seen(false, 0)],
+        [[40, 50], 'game.getById', seen(true, 1)],
+      ],
+    ],
+    [
+      'an unknown outcome that never happened',
+      [
+        [[0, 10], 'game.toggleFavorite', { outcome: 'unknown' }],
+        [[20, 30], 'game.toggleFavorite', toggled(true, 1)],
+        [[40, 50], 'game.toggleFavorite', toggled(false, 0)],
+      ],
+    ],
+    [
+      'reactions of two users',
+      [
+        [[0, 10], 'image.toggleReaction', reacted('like', 'like', [1, 0])],
+        [[20, 30], 'image.toggleReaction', { ...reacted('dislike', 'dislike', [1, 1]), user: 'bob' }],
+        [[40, 50], 'image.toggleReaction', reacted('dislike', 'dislike', [0, 2])],
+        [[60, 70], 'image.toggleReaction', reacted('dislike', null, [0, 1])],
+      ],
+    ],
+    [
+      'titles',
+      [
+        [[0, 10], 'image.create', titled('one')],
+        [[20, 50], 'image.update', titled('two')],
+        [[30, 40], 'image.getById', read('one')],
+        [[60, 70], 'image.getById', read('two')],
+      ],
+    ],
+  ])('finds one for %s', async (_, steps) => {
+    expect(await searchOrders(historyOf(steps))).toMatchObject({ unexplained: 0, undecided: 0, words: '' });
+  });
+
+  test.each<[string, string, Step[]]>([
+    [
+      'a favorite that was set twice',
+      'favorite of r1 by user ada',
+      [
+        [[0, 10], 'game.toggleFavorite', toggled(true, 1)],
+        [[20, 30], 'game.toggleFavorite', toggled(true, 1)],
+      ],
+    ],
+    [
+      'a count that forgot a user',
+      'favorites of r1',
+      [
+        [[0, 10], 'game.toggleFavorite', toggled(true, 1)],
+        [[20, 30], 'game.toggleFavorite', { ...toggled(true, 1), user: 'bob' }],
+      ],
+    ],
+    [
+      'a read of what was before',
+      'favorites of r1',
+      [
+        [[0, 10], 'game.toggleFavorite', toggled(true, 1)],
+        [[20, 30], 'game.getById', seen(false, 0)],
+      ],
+    ],
+    [
+      'a like that stays beside a dislike',
+      'reactions of r1',
+      [
+        [[0, 10], 'image.toggleReaction', reacted('like', 'like', [1, 0])],
+        [[20, 30], 'image.toggleReaction', reacted('dislike', 'dislike', [1, 1])],
+      ],
+    ],
+    [
+      'a title that was refused',
+      'title of r1',
+      [
+        [[0, 10], 'image.create', titled('one')],
+        [[20, 30], 'image.update', { ...titled('two'), outcome: 'refused' }],
+        [[40, 50], 'image.getById', read('two')],
+      ],
+    ],
+    [
+      'a title that came back',
+      'title of r1',
+      [
+        [[0, 10], 'image.create', titled('one')],
+        [[20, 30], 'image.update', titled('two')],
+        [[40, 50], 'image.getById', read('two')],
+        [[60, 70], 'image.getById', read('one')],
+      ],
+    ],
+  ])('finds none for %s', async (_, name, steps) => {
+    const verdict = await searchOrders(historyOf(steps));
+    expect(verdict.unexplained).toBeGreaterThan(0);
+    expect(verdict.words).toContain(`${name}: no order explains`);
+  });
+});

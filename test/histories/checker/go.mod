@@ -1,0 +1,5 @@
+module content-gateway/test/histories/checker
+
+go 1.16
+
+require github.com/anishathalye/porcupine v1.3.0

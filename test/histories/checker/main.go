@@ -1,0 +1,367 @@
+// Decides whether a history is linearizable: histories of one record or user each, as JSON lines on the standard input.
+//
+//	checker [-timeout 60s] < history.jsonl
+//
+// It prints the counts as JSON. A history that no order explains goes to the standard error, one operation a line; the status
+// is then 1. A history that takes longer than the timeout is undecided; the status is then 2.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// entry is a line of a history. Times are microseconds.
+type entry struct {
+	Client    int     `json:"client"`
+	Operation string  `json:"operation"`
+	User      string  `json:"user"`
+	Record    string  `json:"record"`
+	Input     input   `json:"input"`
+	Key       string  `json:"key"`
+	Call      int64   `json:"call"`
+	Return    int64   `json:"return"`
+	Outcome   string  `json:"outcome"`
+	Repeats   string  `json:"repeats"`
+	Output    *output `json:"output"`
+}
+
+type input struct {
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Nickname string `json:"nickname"`
+}
+
+type viewer struct {
+	Favorited bool    `json:"favorited"`
+	Reaction  *string `json:"reaction"`
+}
+
+type output struct {
+	Title         string  `json:"title"`
+	Nickname      string  `json:"nickname"`
+	Favorited     bool    `json:"favorited"`
+	Reaction      *string `json:"reaction"`
+	FavoriteCount int     `json:"favoriteCount"`
+	LikeCount     int     `json:"likeCount"`
+	DislikeCount  int     `json:"dislikeCount"`
+	Viewer        *viewer `json:"viewer"`
+}
+
+// action is a step of a model; user is the bit of the user who takes it.
+type action struct {
+	entry *entry
+	write bool
+	user  uint64
+}
+
+// seen is what a client was told of the state; nil for an unknown outcome.
+type seen interface{}
+
+type marks struct{ likes, dislikes uint64 }
+type counts struct{ likes, dislikes int }
+type favorites struct {
+	favorited bool
+	count     int
+}
+type reactions struct {
+	reaction string
+	counts   counts
+}
+
+func ones(bits uint64) int {
+	n := 0
+	for ; bits != 0; bits &= bits - 1 {
+		n++
+	}
+	return n
+}
+
+func reactionOf(pointer *string) string {
+	if pointer == nil {
+		return ""
+	}
+	return *pointer
+}
+
+func countsOf(m marks) counts { return counts{ones(m.likes), ones(m.dislikes)} }
+
+type step = func(state interface{}, did action, told seen) (bool, interface{})
+
+// accepts tells whether a client was told what holds; an unknown outcome tells nothing.
+func accepts(told seen, holds interface{}, next interface{}) (bool, interface{}) {
+	return told == nil || told == holds, next
+}
+
+// viewerFavorite: a favorite of one user, set and unset in turns.
+func viewerFavorite(state interface{}, did action, told seen) (bool, interface{}) {
+	favorited := state.(bool)
+	if did.write {
+		favorited = !favorited
+	}
+	return accepts(told, favorited, favorited)
+}
+
+// viewerReaction: the same reaction again removes it, the other one takes its place.
+func viewerReaction(state interface{}, did action, told seen) (bool, interface{}) {
+	reaction := state.(string)
+	if did.write {
+		if reaction == did.entry.Input.Type {
+			reaction = ""
+		} else {
+			reaction = did.entry.Input.Type
+		}
+	}
+	return accepts(told, reaction, reaction)
+}
+
+// recordFavorites: the users who have a record as a favorite. Reads see their number, toggles also the own state.
+func recordFavorites(state interface{}, did action, told seen) (bool, interface{}) {
+	users := state.(uint64)
+	if !did.write {
+		return accepts(told, ones(users), users)
+	}
+	users ^= did.user
+	return accepts(told, favorites{users&did.user != 0, ones(users)}, users)
+}
+
+// recordReactions: the users who like and dislike a record.
+func recordReactions(state interface{}, did action, told seen) (bool, interface{}) {
+	before := state.(marks)
+	if !did.write {
+		return accepts(told, countsOf(before), before)
+	}
+	after := marks{before.likes &^ did.user, before.dislikes &^ did.user}
+	reaction := ""
+	switch wanted := did.entry.Input.Type; {
+	case wanted == "like" && before.likes&did.user == 0:
+		after.likes |= did.user
+		reaction = wanted
+	case wanted == "dislike" && before.dislikes&did.user == 0:
+		after.dislikes |= did.user
+		reaction = wanted
+	}
+	return accepts(told, reactions{reaction, countsOf(after)}, after)
+}
+
+// register: reads see the text that was written last; before the first write, that of the first read.
+func register(state interface{}, did action, told seen) (bool, interface{}) {
+	if did.write {
+		text := did.entry.Input.Title + did.entry.Input.Nickname
+		return accepts(told, text, text)
+	}
+	if state == nil {
+		return true, told
+	}
+	return told == state, state
+}
+
+// part is the history of one thing.
+type part struct {
+	name       string
+	step       step
+	init       interface{}
+	operations []porcupine.Operation
+}
+
+type history struct {
+	parts map[string]*part
+	users map[string]uint64
+}
+
+func (h *history) bit(user string) uint64 {
+	if _, known := h.users[user]; !known {
+		if len(h.users) == 64 {
+			panic("a history has at most 64 users")
+		}
+		h.users[user] = 1 << uint(len(h.users))
+	}
+	return h.users[user]
+}
+
+func (h *history) add(name string, step step, init interface{}, e *entry, isWrite bool, told seen) {
+	one, known := h.parts[name]
+	if !known {
+		one = &part{name: name, step: step, init: init}
+		h.parts[name] = one
+	}
+	returned := e.Return
+	if e.Outcome == "unknown" {
+		// It may have happened at any time since; last of all is the same as never.
+		returned, told = math.MaxInt64, nil
+	}
+	one.operations = append(one.operations, porcupine.Operation{
+		ClientId: e.Client,
+		Input:    action{e, isWrite, h.bit(e.User)},
+		Call:     e.Call,
+		Output:   told,
+		Return:   returned,
+	})
+}
+
+// note adds an entry to the history of each thing that it tells of.
+func (h *history) note(e *entry) {
+	isRead := strings.HasSuffix(e.Operation, ".getById") || strings.HasSuffix(e.Operation, ".list") ||
+		e.Operation == "user.getProfile"
+	// Refusals changed nothing; a repetition is the same operation as the first.
+	if e.Outcome == "refused" || e.Repeats != "" || (isRead && e.Outcome == "unknown") || e.Record == "" {
+		return
+	}
+	out := e.Output
+	if out == nil {
+		out = &output{}
+	}
+	viewed := fmt.Sprintf(" of %s by user %s", e.Record, e.User)
+	of := " of " + e.Record
+	switch {
+	case strings.HasSuffix(e.Operation, ".toggleFavorite"):
+		h.add("favorite"+viewed, viewerFavorite, false, e, true, out.Favorited)
+		h.add("favorites"+of, recordFavorites, uint64(0), e, true, favorites{out.Favorited, out.FavoriteCount})
+	case strings.HasSuffix(e.Operation, ".toggleReaction"):
+		reaction := reactionOf(out.Reaction)
+		h.add("reaction"+viewed, viewerReaction, "", e, true, reaction)
+		h.add("reactions"+of, recordReactions, marks{}, e, true, reactions{reaction, counts{out.LikeCount, out.DislikeCount}})
+	case e.Operation == "image.update":
+		h.add("title"+of, register, nil, e, true, out.Title)
+	case e.Operation == "user.updateProfile":
+		h.add("nickname"+of, register, nil, e, true, out.Nickname)
+	case e.Operation == "user.getProfile":
+		h.add("nickname"+of, register, nil, e, false, out.Nickname)
+	case isRead:
+		if out.Viewer != nil {
+			h.add("favorite"+viewed, viewerFavorite, false, e, false, out.Viewer.Favorited)
+			h.add("reaction"+viewed, viewerReaction, "", e, false, reactionOf(out.Viewer.Reaction))
+		}
+		h.add("favorites"+of, recordFavorites, uint64(0), e, false, out.FavoriteCount)
+		h.add("reactions"+of, recordReactions, marks{}, e, false, counts{out.LikeCount, out.DislikeCount})
+		h.add("title"+of, register, nil, e, false, out.Title)
+	case strings.HasSuffix(e.Operation, ".create"):
+		// The id of a record is known from its answer only.
+		h.add("title"+of, register, nil, e, true, out.Title)
+	}
+}
+
+func (p *part) model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() interface{} { return p.init },
+		Step: func(state, did, told interface{}) (bool, interface{}) { return p.step(state, did.(action), told) },
+	}
+}
+
+func describe(one porcupine.Operation) string {
+	did := one.Input.(action)
+	e := did.entry
+	told := "outcome unknown"
+	until := "…"
+	if e.Outcome == "ok" {
+		told = fmt.Sprintf("%+v", one.Output)
+		until = fmt.Sprintf("%.3f", float64(e.Return)/1000)
+	}
+	given := strings.TrimSpace(e.Input.Type + " " + e.Input.Title + e.Input.Nickname)
+	return fmt.Sprintf("  %.3f – %s ms, client %d of user %s, %s(%s) %s: %s",
+		float64(e.Call)/1000, until, e.Client, e.User, e.Operation, given, e.Key, told)
+}
+
+const shown = 12
+
+// explain prints how far the longest order gets, and the operations of which none can be the next.
+func (p *part) explain(info porcupine.LinearizationInfo) {
+	var longest []porcupine.Operation
+	for _, orders := range info.PartialLinearizationsOperations() {
+		for _, order := range orders {
+			if len(order) > len(longest) {
+				longest = order
+			}
+		}
+	}
+	fmt.Fprintf(os.Stderr, "%s: no order explains its %d operations; the longest ends after %d, with\n",
+		p.name, len(p.operations), len(longest))
+	first := len(longest) - shown
+	if first < 0 {
+		first = 0
+	}
+	for _, one := range longest[first:] {
+		fmt.Fprintln(os.Stderr, describe(one))
+	}
+	placed := map[*entry]bool{}
+	for _, one := range longest {
+		placed[one.Input.(action).entry] = true
+	}
+	rest := []porcupine.Operation{}
+	for _, one := range p.operations {
+		if !placed[one.Input.(action).entry] {
+			rest = append(rest, one)
+		}
+	}
+	sort.SliceStable(rest, func(a, b int) bool { return rest[a].Call < rest[b].Call })
+	if len(rest) > shown {
+		rest = rest[:shown]
+	}
+	fmt.Fprintln(os.Stderr, " and cannot go on with")
+	for _, one := range rest {
+		fmt.Fprintln(os.Stderr, describe(one))
+	}
+}
+
+func read(file *os.File) (*history, int, error) {
+	h := &history{parts: map[string]*part{}, users: map[string]uint64{}}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(make([]byte, 1<<20), 1<<30)
+	entries := 0
+	for lines.Scan() {
+		e := &entry{}
+		if err := json.Unmarshal(lines.Bytes(), e); err != nil {
+			return nil, entries, fmt.Errorf("line %d: %w", entries+1, err)
+		}
+		h.note(e)
+		entries++
+	}
+	return h, entries, lines.Err()
+}
+
+func main() {
+	timeout := flag.Duration("timeout", time.Minute, "how long one history may take")
+	flag.Parse()
+	h, entries, err := read(os.Stdin)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	names := make([]string, 0, len(h.parts))
+	for name := range h.parts {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	operations, unexplained, undecided := 0, 0, 0
+	for _, name := range names {
+		one := h.parts[name]
+		operations += len(one.operations)
+		// A history that has an order needs no explanation, which takes memory.
+		switch porcupine.CheckOperationsTimeout(one.model(), one.operations, *timeout) {
+		case porcupine.Illegal:
+			unexplained++
+			_, info := porcupine.CheckOperationsVerbose(one.model(), one.operations, *timeout)
+			one.explain(info)
+		case porcupine.Unknown:
+			undecided++
+			fmt.Fprintf(os.Stderr, "%s: its %d operations took longer than %s\n", name, len(one.operations), *timeout)
+		}
+	}
+	fmt.Printf(`{"entries":%d,"histories":%d,"operations":%d,"unexplained":%d,"undecided":%d}`+"\n",
+		entries, len(names), operations, unexplained, undecided)
+	if unexplained > 0 {
+		os.Exit(1)
+	}
+	if undecided > 0 {
+		os.Exit(2)
+	}
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { errors, type Reason } from '../../contract/index.ts';
+import type { ProcedureId } from '../harness/app/app.ts';
+import type { Ending } from '../harness/app/client.ts';
+
+/** A record or user as an answer shows it, without what no check reads. */
+export interface Seen {
+  /** The title of a game, the first image of a post: no other record has the same, and no update changes it. */
+  mark?: string;
+  id?: string;
+  title?: string;
+  nickname?: string;
+  gameType?: string | null;
+  authorId?: string;
+  favorited?: boolean;
+  reaction?: 'like' | 'dislike' | null;
+  favoriteCount?: number;
+  likeCount?: number;
+  dislikeCount?: number;
+  gameCount?: number;
+  imagePostCount?: number;
+  updatedAt?: string;
+  viewer?: { favorited: boolean; reaction: 'like' | 'dislike' | null } | null;
+}
+
+/** An event as the feed shows it. */
+export interface SeenEvent {
+  id: string;
+  position: number;
+  type: string;
+  record: string;
+  actorId: string | null;
+}
+
+/** An operation of a client: all attempts of a call under one Idempotency-Key are one. Times are microseconds of one clock. */
+export interface Entry {
+  client: number;
+  operation: ProcedureId;
+  /** The id of the caller; empty without a key. */
+  user: string;
+  /** The id of the record or user that it is about; of a creation, as answered. */
+  record?: string;
+  input: Record<string, unknown>;
+  /** Of a creation: the mark of the record, which no other one has. */
+  mark?: string;
+  key?: string;
+  /** Set where the same client sent the same key before: with the same input, or with another one. */
+  repeats?: 'same input' | 'other input';
+  call: number;
+  return: number;
+  attempts: number;
+  /** Refused: nothing was stored, by the promise of the reason. */
+  outcome: 'ok' | 'refused' | 'unknown';
+  /** Of the last attempt; `ok` for a success. */
+  reason: string;
+  output?: Seen;
+  /** The hash of the answer's text, and whether the answer was a repetition. */
+  answer?: string;
+  isReplayed?: boolean;
+  /** The ids in the order of a walk of a list to its end. */
+  walked?: readonly string[];
+  /** The events of a page of the feed, or of all its pages. */
+  events?: readonly SeenEvent[];
+  /** The counts of types. */
+  types?: Readonly<Record<string, number>>;
+  /** The number of a moment at which no client wrote. */
+  quiet?: number;
+}
+
+/** A finding: the check, what it found, and the entries that show it. */
+export interface Anomaly {
+  check: string;
+  found: string;
+  entries: readonly Entry[];
+}
+
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+
+/** Microseconds of a clock that never goes back. */
+export const microseconds = (): number => Math.round(performance.now() * 1000);
+
+/** Whether an attempt that did not succeed may have stored something, by the promise of its reason. */
+export const outcomeOf = (ending: Ending, reason: string): Entry['outcome'] => {
+  if (reason === 'ok') return 'ok';
+  if (ending.kind === 'refused') return 'refused';
+  if (ending.kind !== 'answered' || !Object.hasOwn(errors, reason)) return 'unknown';
+  const { retry } = errors[reason as Reason];
+  return retry === 'with-idempotency-key' || retry === 'after-a-pause' ? 'unknown' : 'refused';
+};
+
+const seconds = (time: number): string => (time / 1e6).toFixed(4);
+
+/** An entry as a line. */
+const lineOf = ({ client, user, operation, record, input, key, reason, outcome, output, ...entry }: Entry): string =>
+  [
+    `${seconds(entry.call)}–${seconds(entry.return)} s`,
+    `client ${client}${user && ` of user ${user.slice(-6)}`}`,
+    `${operation}${record ? ` of ${record}` : ''}`,
+    JSON.stringify(input),
+    ...(key === undefined ? [] : [`key ${key}`]),
+    `${outcome}${reason === outcome ? '' : ` ${reason}`}${entry.attempts > 1 ? ` after ${entry.attempts} attempts` : ''}`,
+    ...(output ? [JSON.stringify(output)] : []),
+  ].join(', ');
+
+const SHOWN = 8;
+
+/** An anomaly in lines: what was found, and the first of its entries. */
+export const wordsOf = ({ check, found, entries }: Anomaly): string =>
+  [`${check}: ${found}`, ...entries.slice(0, SHOWN).map((entry) => `  ${lineOf(entry)}`)].join('\n');

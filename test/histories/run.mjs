@@ -1,0 +1,175 @@
+// npm run -s histories -- [options]: has clients of several users call the service while it is killed and paused, and decides
+// whether all that they were answered is what the promises allow.
+//   --engine sqlite|mariadb|mysql   --nemesis all|kill|pause|database   --operations 2000   --seed 1
+//   --file FILE   keeps the history, an entry a line
+//   --update      writes what it found into RESULTS.md
+//   --planted [part of a name …]   plants the faults of planted.mjs one after the other, and expects each to be found
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { markdownTable } from '../harness/markdown-table.mjs';
+import { inWorktree, run, withPatch } from '../mutants/plant.mjs';
+import { planted } from './planted.mjs';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    engine: { type: 'string', default: 'sqlite' },
+    nemesis: { type: 'string', default: 'all' },
+    operations: { type: 'string', default: '2000' },
+    seed: { type: 'string', default: '1' },
+    file: { type: 'string' },
+    update: { type: 'boolean', default: false },
+    planted: { type: 'boolean', default: false },
+  },
+});
+const root = join(import.meta.dirname, '../..');
+const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
+const databases = { sqlite: 'SQLite', mariadb: 'MariaDB', mysql: 'MySQL' };
+
+/** Runs the test once. Returns its verdict, what it said, and the seconds it took. */
+const check = (tree, { engine, nemesis, operations, seed, file }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'histories-'));
+  const verdictFile = join(folder, 'verdict.json');
+  const began = performance.now();
+  try {
+    const args = ['--selectProjects', engine, '--coverage=false', 'test/histories/under-faults.test.ts'];
+    const { isDone, said } = run(process.execPath, [...JEST, ...args], {
+      cwd: tree,
+      timeout: 180_000 + Number(operations) * 20,
+      env: {
+        ...process.env,
+        TEST_TIER: 'fault',
+        HISTORY_OPERATIONS: operations,
+        HISTORY_SEED: seed,
+        HISTORY_NEMESIS: nemesis,
+        HISTORY_VERDICT: verdictFile,
+        ...(file !== undefined && { HISTORY_FILE: resolve(file) }),
+      },
+    });
+    const verdict = existsSync(verdictFile) ? JSON.parse(readFileSync(verdictFile, 'utf8')) : undefined;
+    return { isDone, said, verdict, seconds: Math.round((performance.now() - began) / 1000) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
+const RESULTS = join(import.meta.dirname, 'RESULTS.md');
+
+/** Puts rows into the table below a heading of RESULTS.md, in place of those that begin with the same `keys` cells. */
+const update = (heading, header, rows, keys) => {
+  const keyOf = (row) => row.slice(0, keys).join(' ');
+  const sections = readFileSync(RESULTS, 'utf8').split(/^(?=## )/m);
+  const written = sections.map((section) => {
+    if (!section.startsWith(`## ${heading}\n`)) return section;
+    const lines = section.trimEnd().split('\n');
+    const old = lines.filter((line) => line.startsWith('|')).slice(2);
+    const cells = old.map((line) =>
+      line
+        .slice(1, -1)
+        .split(' | ')
+        .map((cell) => cell.trim()),
+    );
+    const all = new Map([...cells, ...rows].map((row) => [keyOf(row), row]));
+    const sorted = [...all].toSorted(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }));
+    const prose = lines.filter((line) => !line.startsWith('|')).join('\n');
+    const table = markdownTable(
+      header,
+      sorted.map(([, row]) => row),
+    );
+    return `${prose.trim()}\n\n${table}\n\n`;
+  });
+  writeFileSync(RESULTS, `${written.join('').trimEnd()}\n`);
+};
+
+const HEADER = [
+  'Database',
+  'Nemesis',
+  'Operations',
+  'Seed',
+  'Faults',
+  'Refused',
+  'Unknown',
+  'Orders searched',
+  'Found',
+  'Seconds',
+];
+
+const once = () => {
+  const { isDone, said, verdict, seconds } = check(root, values);
+  if (!verdict) {
+    console.error(said);
+    return false;
+  }
+  const { engine, faults, ok, refused, unknown, histories, found } = verdict;
+  const words = found.join(', ') || 'nothing';
+  const row = [
+    databases[engine],
+    values.nemesis,
+    values.operations,
+    values.seed,
+    faults,
+    refused,
+    unknown,
+    histories,
+    words,
+    seconds,
+  ].map(String);
+  if (values.update) update('Runs', HEADER, [row], 4);
+  if (!isDone) console.error(said);
+  console.log(
+    `${isDone ? 'allowed' : 'NOT ALLOWED'}: ${ok} calls succeeded, ${refused} were refused, ${unknown} have an unknown outcome;`,
+  );
+  console.log(
+    `${faults} faults, ${histories} orders searched; found: ${words} (${engine}, seed ${values.seed}, ${seconds} s)`,
+  );
+  return isDone;
+};
+
+const plantAll = () => {
+  const chosen = planted.filter(
+    ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+  );
+  const rows = inWorktree((tree) =>
+    chosen.map(({ name, ...options }) => {
+      const patch = join(root, 'test/mutants', `${name}.patch`);
+      let words = 'SURVIVES';
+      let seconds = 0;
+      try {
+        const outcome = withPatch(tree, patch, () => check(tree, options));
+        seconds = outcome.seconds;
+        // What ends without a verdict has not come to the end of its calls.
+        if (!outcome.isDone)
+          words = outcome.verdict ? outcome.verdict.found.join(', ') || 'nothing' : 'the calls do not end';
+      } catch (error) {
+        console.error(`${name}: ${error.message}`);
+      }
+      const { engine, nemesis, operations, seed } = options;
+      const row = [
+        name,
+        readFileSync(patch, 'utf8').split('\n', 1)[0],
+        databases[engine],
+        nemesis,
+        operations,
+        seed,
+        words,
+        seconds,
+      ];
+      console.log(`${name} | ${words} | ${seconds} s`);
+      return row.map(String);
+    }),
+  );
+  if (values.update)
+    update(
+      'Planted faults',
+      ['Fault', 'What it breaks', 'Database', 'Nemesis', 'Operations', 'Seed', 'Found by', 'Seconds'],
+      rows,
+      1,
+    );
+  const found = rows.filter((row) => !['SURVIVES', 'nothing'].includes(row[6])).length;
+  console.log(`${found} of ${rows.length} faults are found.`);
+  return found === rows.length && rows.length > 0;
+};
+
+process.exitCode = (values.planted ? plantAll() : once()) ? 0 : 1;

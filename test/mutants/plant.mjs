@@ -1,0 +1,46 @@
+// What plants faults: a worktree of HEAD, in which patches are applied one after the other.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const LONGEST_MS = 15 * 60_000;
+
+/** Runs a command. Returns whether it succeeded, and what it said. */
+export const run = (command, args, options) => {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: LONGEST_MS, ...options });
+  return { isDone: status === 0, said: stdout + stderr };
+};
+
+/** @throws Error with what the command said */
+const must = (fault, cwd, ...command) => {
+  const { isDone, said } = run(command[0], command.slice(1), { cwd });
+  if (!isDone) throw new Error(`${fault}\n${said}`);
+};
+
+/** Calls `work` with a worktree of HEAD that has the modules, and a folder for what it writes; removes both. */
+export const inWorktree = (work) => {
+  const temporary = mkdtempSync(join(tmpdir(), 'mutants-'));
+  const tree = join(temporary, 'tree');
+  must('There is no worktree.', root, 'git', 'worktree', 'add', '-f', '--detach', tree, 'HEAD');
+  try {
+    for (const modules of ['node_modules', 'test/clients/trpc-10/node_modules'])
+      must('There are no modules.', root, 'cp', '-al', join(root, modules), join(tree, modules));
+    return work(tree, temporary);
+  } finally {
+    run('git', ['worktree', 'remove', '--force', tree], { cwd: root });
+    rmSync(temporary, { recursive: true, force: true });
+  }
+};
+
+/** Returns what `look` does while a patch is applied and compiled. @throws Error where it cannot be */
+export const withPatch = (tree, patch, look) => {
+  must('the patch does not apply', tree, 'git', 'apply', patch);
+  try {
+    must('it does not compile', tree, 'npm', 'run', '-s', 'build');
+    return look();
+  } finally {
+    must('the patch cannot be taken back', tree, 'git', 'apply', '-R', patch);
+  }
+};
