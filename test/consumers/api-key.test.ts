@@ -132,6 +132,7 @@ describe('a user', () => {
     expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       200, 200, 422, 422, 422, 422, 422, 422,
     ]);
+    expect((await refusal('apiKey.rotate', { id: owner.keyId }, 422, owner.key)).reason).toBe('API_KEY_LIMIT');
   });
 
   test('walks through their keys', async () => {
