@@ -227,13 +227,12 @@ describe('a bucket that holds what we never wrote', () => {
     const { limiter } = apps[0]!.context.protection.limits!;
     const account = limiter.keyOf('a key', '', () => undefined);
     limiter.chargeWork(account, 10_000);
-    await sleep(200);
+    await until(async () => (await keysOf('work')).length > 0);
     const [key] = await keysOf('work');
     await redis.command(`DEL ${key}`);
     await redis.command(`RPUSH ${key} 1`);
     limiter.chargeWork(account, 10_000);
-    await sleep(200);
-    expect(await redis.command(`TYPE ${key}`)).toBe('+string\r\n');
+    await until(async () => (await redis.command(`TYPE ${key}`)) === '+string\r\n');
     expect(await redis.command(`PTTL ${key}`)).toMatch(/^:[1-9]/);
     expect(warnings).toEqual([]);
   });
