@@ -73,7 +73,8 @@ const assertHeld = (wanted: readonly Scope[], { key: { scopes } }: Caller): void
 };
 
 /**
- * Has a user make keys one after the other, by a key that is still active: it may have been revoked since it was verified.
+ * Locks the user, so that keys are made one after the other, and looks whether the key in use is still active: it may have been
+ * revoked since it was verified.
  * @throws AppError KEY_REVOKED, KEY_EXPIRED, API_KEY_LIMIT
  */
 const assertMayMake = async (tx: Transaction, { userId, key }: Caller, now: Date): Promise<void> => {

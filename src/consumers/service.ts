@@ -1,5 +1,5 @@
 import type { Contract, InputOf, OutputOf } from '../../contract/index.ts';
-import type { Writes } from '../auth/idempotency/writes.ts';
+import { withoutSecret, type Writes } from '../auth/idempotency/writes.ts';
 import {
   createOwnKey,
   listOwnKeys,
@@ -92,9 +92,6 @@ const write = <T extends object>(
 ): Promise<T> => writes.do(call, (tx) => work(tx, call.caller, now()), { keep });
 
 type NewKey = OutputOf<Router['create']>;
-
-/** An answer as it is kept for repetitions: a key is shown once. */
-const withoutSecret = (output: NewKey): NewKey => ({ ...output, secret: null });
 
 /** Makes a key of the caller. @throws AppError API_KEY_WIDER, API_KEY_LIMIT, KEY_REVOKED, KEY_EXPIRED */
 export const create = (c: ApiKeyContext, input: InputOf<Router['create']>, call: UserCall): Promise<NewKey> =>

@@ -91,6 +91,9 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
   return retryingForeignKeys(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
 };
 
+/** An answer as it is kept for repetitions: a secret is shown once. */
+export const withoutSecret = <T extends { secret: string | null }>(output: T): T => ({ ...output, secret: null });
+
 /**
  * Deletes by `once`. The same call, which waited for this one, finds nothing: only then is the answer there that it is to get.
  * @throws AppError, as `once`

@@ -1,7 +1,9 @@
+import { MAX_USE_DAYS } from '../../../contract/index.ts';
+
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;
 /** The days for which uses are kept. */
-export const KEPT_DAYS = 90;
+export const KEPT_DAYS = MAX_USE_DAYS;
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, DATE_LENGTH);
 

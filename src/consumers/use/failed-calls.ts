@@ -10,7 +10,7 @@ import { type FailedCall, failedCallsIn } from '../entity.ts';
 import { keysThere } from './counts.ts';
 
 const HOUR_MS = 3_600_000;
-/** The faults of a call that are kept. Names of unknown members are the caller's own, so they are cut off. */
+/** The faults of a call that are kept, and the characters of each path: names of unknown members may be long. */
 const MAX_FAULTS = 5;
 const MAX_PATH = 100;
 /** Few enough that locks are short. */

@@ -2,7 +2,7 @@ import type { Contract, InputOf, OutputOf } from '../../../contract/index.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { deleteOnce, type Writes } from '../../auth/idempotency/writes.ts';
+import { deleteOnce, withoutSecret, type Writes } from '../../auth/idempotency/writes.ts';
 import type { Call } from '../../auth/procedure.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import type { WebhookPolicy } from './sender/guard.ts';
@@ -48,9 +48,6 @@ const write = async <T extends object>(
   onWork();
   return output;
 };
-
-/** An answer as it is kept for repetitions: a secret is shown once. */
-const withoutSecret = <T extends { secret: string | null }>(output: T): T => ({ ...output, secret: null });
 
 /** Makes a webhook of the caller. @throws AppError WEBHOOK_URL_FORBIDDEN, WEBHOOK_LIMIT, EVENTS_OFF, WEBHOOK_SECRETS_OFF */
 export const create = (
