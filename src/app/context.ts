@@ -14,6 +14,7 @@ import { Publisher } from '../content/write/publisher.ts';
 import { Toggles } from '../content/engagement/service.ts';
 import { TagDictionary } from '../content/tag/dictionary.ts';
 import { ViewCounts } from '../content/write/view-counts.ts';
+import type { DatabaseOptions } from '../db/connection.ts';
 import { Database } from '../db/database.ts';
 import { Deadline } from '../base/deadline.ts';
 import { eventReads } from '../event/reads.ts';
@@ -90,22 +91,26 @@ export interface Context extends RpcContext {
   };
 }
 
-/**
- * Connects to the database and creates what lives as long as the service. `deliver` answers the messages of webhooks in place of
- * their endpoints. @throws AppError DATABASE_UNAVAILABLE
- */
+/** What stands in place of a network: a sandbox has no endpoints, and a simulation no files. */
+interface Substitutes extends Pick<DatabaseOptions, 'connect'> {
+  /** Answers the messages of webhooks in place of their endpoints. */
+  deliver?: typeof send;
+}
+
+/** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
 export const openContext = async (
   config: Config,
   log: Logger,
   now = currentDate,
   observer?: Observer,
-  deliver?: typeof send,
+  { deliver, connect }: Substitutes = {},
 ): Promise<Context> => {
   const db = await Database.open(config.databaseUrl, schema, {
     statementMs: config.requestTimeoutMs,
     readUrl: config.databaseReadUrl,
     observer: observer?.database,
     recordsEvents: config.recordsEvents,
+    connect,
   });
   const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
   const maintenance = new Maintenance(db.background, log, config.isReadOnly);

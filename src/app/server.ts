@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import { currentDate, sleep } from '../base/runtime.ts';
 import { type Config, ConfigError, inContainer } from '../config/config.ts';
@@ -7,7 +8,7 @@ import { isDurable } from '../db/durability.ts';
 import { Deadline } from '../base/deadline.ts';
 import { errorDocs } from '../http/message/failures.ts';
 import { securityHeaders } from '../http/middleware/security-headers.ts';
-import { HttpServer } from '../http/server/http-server.ts';
+import { HttpServer, type HttpServerOptions } from '../http/server/http-server.ts';
 import { LoadShedder } from '../http/server/load-shedder.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';
 import { compositeObserver } from '../telemetry/composite.ts';
@@ -109,6 +110,18 @@ const announce = async (context: Context, port: number, welcome: (start: Start) 
   process.stdout.write(welcome({ title: `${config.brand.name} ${version}`, url }));
 };
 
+/** The HTTP server of an app, which refuses early what would be refused because of overload. It does not listen. */
+export const httpServerOf = (
+  { config, log, protection: { overload }, observer }: Context,
+  app: RequestListener,
+  options: Pick<HttpServerOptions, 'prototypes' | 'limits'> = {},
+): HttpServer => {
+  const headersOf = securityHeaders(config.corsOrigins);
+  const docs = errorDocs(config);
+  const shedder = new LoadShedder({ overload, headersOf, docs, log, observer });
+  return new HttpServer(app, { ...options, headers: headersOf(), docs, log, shedder, observer: observer?.requests });
+};
+
 /**
  * Answers requests until `stopped` resolves to a reason, and a while longer, so that balancers notice. Then it accepts
  * no more connections, finishes requests under way, and stores buffered changes. `onListening` is called with the port.
@@ -121,22 +134,7 @@ const answer = async (
   app = createApp(context),
 ): Promise<void> => {
   const { config, log } = context;
-  const headersOf = securityHeaders(config.corsOrigins);
-  const docs = errorDocs(config);
-  const {
-    protection: { overload },
-    observer,
-  } = context;
-  const shedder = new LoadShedder({ overload, headersOf, docs, log, observer });
-  const prototypes = app;
-  const listener = new HttpServer(app, {
-    prototypes,
-    headers: headersOf(),
-    docs,
-    log,
-    shedder,
-    observer: observer?.requests,
-  });
+  const listener = httpServerOf(context, app, { prototypes: app });
   const port = await listen(listener, config);
   try {
     await onListening(port);

@@ -23,6 +23,8 @@ export interface DatabaseOptions {
   observer?: DatabaseObserver | undefined;
   /** Whether transactions record events (default: true). */
   recordsEvents?: boolean | undefined;
+  /** Opens the connection (default: by the engine of the address). */
+  connect?: ((url: string, schema: Schema, options: DatabaseOptions) => Promise<Connection>) | undefined;
   /** The maximum number of threads that read an SQLite file, ten megabytes each (default: by the cores). */
   readers?: number | undefined;
 }

@@ -57,7 +57,8 @@ export class Database extends WorkloadPool {
    * @throws AddressError, AppError DATABASE_UNAVAILABLE
    */
   static async open(url: string, schema: Schema, options: DatabaseOptions = {}): Promise<Database> {
-    return new Database(await open(url, schema, options), options);
+    const { connect = open } = options;
+    return new Database(await connect(url, schema, options), options);
   }
 
   /** TypeORM's data source, for tests and tools that inspect the schema. */

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { performance, sleep } from '../../src/base/runtime.ts';
 
 interface Options {
   withinMs?: number;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { scopes } from '../../contract/index.ts';
+import { sleep } from '../../src/base/runtime.ts';
 import { createKey } from '../../src/auth/service.ts';
 import { Random } from '../../src/testkit/seed/random.ts';
 import { createUser } from '../../src/user/service.ts';
@@ -95,10 +95,23 @@ const isWorthRepeating = (ending: Ending): boolean => {
   return advice === undefined ? ending.status === 503 || ending.status === 429 : advice === 'true';
 };
 
-const restAfter = (ending: Ending): number => {
+const restAfter = (ending: Ending, longestMs: number): number => {
   const seconds = ending.kind === 'answered' ? Number(ending.retryAfter) : Number.NaN;
-  return Number.isNaN(seconds) ? REST_AFTER_BREAK_MS : Math.min(seconds * 1000, LONGEST_REST_MS);
+  return Number.isNaN(seconds) ? REST_AFTER_BREAK_MS : Math.min(seconds * 1000, longestMs);
 };
+
+/** How clients reach the service. */
+export interface Reached {
+  open: (client: number, key?: string) => Client;
+  /** The longest pause after a refusal, which may ask for more. */
+  longestRestMs: number;
+}
+
+/** The service at an address: refused calls are sent again early, since the test waits. */
+const reachedAt = (base: string): Reached => ({
+  open: (_client, key) => openClient(base, key, { patienceMs: PATIENCE_MS }),
+  longestRestMs: LONGEST_REST_MS,
+});
 
 interface Performance extends Pick<Entry, 'record' | 'mark' | 'key' | 'repeats' | 'quiet'> {
   /** Whether it is repeated until it is answered, as reads may be. */
@@ -114,18 +127,20 @@ interface Answered {
 }
 
 /** One caller, who sends one call after the other. */
-class Session {
+export class Session {
   readonly client: number;
   readonly user: string;
   readonly #http: Client;
   readonly #history: Entry[];
+  readonly #longestRestMs: number;
   #isClosed = false;
 
-  constructor(history: Entry[], base: string, client: number, account?: Account) {
+  constructor(history: Entry[], { open, longestRestMs }: Reached, client: number, account?: Account) {
     this.client = client;
     this.user = account?.id ?? '';
     this.#history = history;
-    this.#http = openClient(base, account?.key, { patienceMs: PATIENCE_MS });
+    this.#http = open(client, account?.key);
+    this.#longestRestMs = longestRestMs;
   }
 
   /** Makes a call, again and again under its key until it is answered, and notes it. Undefined unless it succeeded. */
@@ -146,7 +161,7 @@ class Session {
       const outcome = outcomeOf(ending, reason);
       isUnknown ||= outcome === 'unknown';
       if (outcome !== 'ok' && (about.key !== undefined || isPatient) && isWorthRepeating(ending) && !this.#isClosed) {
-        await sleep(restAfter(ending));
+        await sleep(restAfter(ending, this.#longestRestMs));
         continue;
       }
       const entry: Entry = {
@@ -163,7 +178,7 @@ class Session {
       };
       if (!isUnnoted) this.#history.push(entry);
       if (outcome !== 'ok' || ending.kind !== 'answered') {
-        if (ending.kind !== 'answered' || ending.status >= 500) await sleep(restAfter(ending));
+        if (ending.kind !== 'answered' || ending.status >= 500) await sleep(restAfter(ending, this.#longestRestMs));
         return undefined;
       }
       const { json } = (JSON.parse(ending.text) as { result: { data: { json: Json } } }).result.data;
@@ -232,7 +247,7 @@ interface ActiveRecord {
 }
 
 /** The records that clients know and work on. */
-class ActiveRecords {
+export class ActiveRecords {
   readonly #records: Record<Kind, ActiveRecord[]> = { game: [], image: [] };
   #created = 0;
 
@@ -266,7 +281,7 @@ class ActiveRecords {
 }
 
 /** A client: it takes one step after the other, as its random numbers say. */
-class Walker {
+export class Walker {
   readonly #random: Random;
   readonly #session: Session;
   readonly #anonymous: Session;
@@ -277,10 +292,17 @@ class Walker {
   #n = 0;
   #last: { operation: ProcedureId; input: Json; about: Performance } | undefined;
 
-  constructor(history: Entry[], base: string, records: ActiveRecords, client: number, account: Account, seed: string) {
+  constructor(
+    history: Entry[],
+    reached: Reached,
+    records: ActiveRecords,
+    client: number,
+    account: Account,
+    seed: string,
+  ) {
     this.#random = new Random(`${seed} ${client}`);
-    this.#session = new Session(history, base, client, account);
-    this.#anonymous = new Session(history, base, client);
+    this.#session = new Session(history, reached, client, account);
+    this.#anonymous = new Session(history, reached, client);
     this.#records = records;
     this.#name = `${client}`;
     this.#seat = Math.floor(client / USERS);
@@ -399,7 +421,7 @@ class Walker {
 const FILTER = ['game.created', 'image.updated'];
 
 /** Reads the feed page by page while it grows. */
-const follow = async (
+export const follow = async (
   session: Session,
   types: readonly string[] | undefined,
   isStopped: () => boolean,
@@ -417,7 +439,7 @@ const follow = async (
 };
 
 /** Reads everything while no client writes: each user's lists and profile, the counts of types, and the whole feed. */
-const readAll = async (sessions: readonly Session[], quiet: number): Promise<void> => {
+export const readAll = async (sessions: readonly Session[], quiet: number): Promise<void> => {
   const [first] = sessions as [Session, ...Session[]];
   // Events come in order: when those of this record are there, all earlier ones are.
   const title = `marker ${quiet}`;
@@ -467,13 +489,14 @@ const MOMENTS = 2;
 /** Has clients call until enough has succeeded. Returns all that they did, in the order of the answers. */
 export const recordHistory = async ({ base, accounts, seed, operations, harm }: Run): Promise<Entry[]> => {
   const history: Entry[] = [];
+  const reached = reachedAt(base);
   const records = new ActiveRecords();
   const walkers = Array.from(
     { length: CLIENTS },
-    (_, client) => new Walker(history, base, records, client, accounts[client % USERS]!, seed),
+    (_, client) => new Walker(history, reached, records, client, accounts[client % USERS]!, seed),
   );
-  const readers = accounts.map((account, n) => new Session(history, base, CLIENTS + n, account));
-  const followers = [0, 1].map((n) => new Session(history, base, CLIENTS + USERS + n));
+  const readers = accounts.map((account, n) => new Session(history, reached, CLIENTS + n, account));
+  const followers = [0, 1].map((n) => new Session(history, reached, CLIENTS + USERS + n));
   let [isOver, isEnough] = [false, false];
   const following = Promise.all(followers.map((one, n) => follow(one, n === 0 ? undefined : FILTER, () => isOver)));
   let [counted, succeeded] = [0, 0];

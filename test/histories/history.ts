@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { errors, type Reason } from '../../contract/index.ts';
+import { performance } from '../../src/base/runtime.ts';
 import type { ProcedureId } from '../harness/app/app.ts';
 import type { Ending } from '../harness/app/client.ts';
 

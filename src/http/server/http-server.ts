@@ -1,6 +1,6 @@
 import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../base/runtime.ts';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../../contract/index.ts';
@@ -85,7 +85,7 @@ const createdWith = ({ request, response }: Prototypes) => {
 const addressOf = (request: IncomingMessage): string =>
   (request as { ip?: string }).ip ?? request.socket.remoteAddress ?? '';
 
-interface HttpServerOptions {
+export interface HttpServerOptions {
   /** The prototypes of an Express app. */
   prototypes?: Prototypes;
   /** The headers of every reply, for replies that the app does not send. */
@@ -196,6 +196,11 @@ export class HttpServer {
     const sweep = setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
     this.#server.once('close', () => clearInterval(sweep));
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Serves a connection that another listener has accepted. */
+  accept(connection: Socket): void {
+    this.#server.emit('connection', connection);
   }
 
   /**

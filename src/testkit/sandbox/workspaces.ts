@@ -235,7 +235,7 @@ export class SandboxWorkspaces implements Workspaces {
 
   async #make(): Promise<Workspace> {
     const { config, log, now, protection, observer, lifecycle } = this.#main;
-    const opened = await openContext(config, log, now, undefined, scriptedEndpoints());
+    const opened = await openContext(config, log, now, undefined, { deliver: scriptedEndpoints() });
     const { overload } = protection;
     const context: Context = {
       ...opened,

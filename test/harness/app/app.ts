@@ -14,15 +14,12 @@ import {
   type SentOf,
 } from '../../../contract/index.ts';
 import { createApp } from '../../../src/app/app.ts';
+import { httpServerOf } from '../../../src/app/server.ts';
 import { createSandboxApp } from '../../../src/testkit/sandbox/middleware.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { closeContext, type Context, openContext } from '../../../src/app/context.ts';
 import { workspaceOn, type Workspaces } from '../../../src/testkit/sandbox/workspaces.ts';
 import type { HttpServerLimits } from '../../../src/http/server/limits.ts';
-import { errorDocs } from '../../../src/http/message/failures.ts';
-import { HttpServer } from '../../../src/http/server/http-server.ts';
-import { LoadShedder } from '../../../src/http/server/load-shedder.ts';
-import { securityHeaders } from '../../../src/http/middleware/security-headers.ts';
 import { generateKey } from '../../../src/auth/format.ts';
 import { createKey, revokeKey } from '../../../src/auth/service.ts';
 import { createLog } from '../../../src/app/log.ts';
@@ -186,17 +183,7 @@ export const startApp = async ({
   const context = await openContext(config, log, now, observer);
   await context.db.migrate();
   const observed = observe(sandbox ? createSandboxApp(context, soleSpace(context)) : createApp(context));
-  const headersOf = securityHeaders(config.corsOrigins);
-  const docs = errorDocs(config);
-  const shedder = new LoadShedder({ overload: context.protection.overload, headersOf, docs, log, observer });
-  const requests = observer?.requests;
-  const listener = new HttpServer(observed.listener, {
-    headers: headersOf(),
-    docs,
-    limits: edge,
-    shedder,
-    observer: requests,
-  });
+  const listener = httpServerOf(context, observed.listener, { limits: edge });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 

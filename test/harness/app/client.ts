@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { clearTimeout, setTimeout } from '../../../src/base/runtime.ts';
 import type { ProcedureId } from './app.ts';
 
 /** How a call ended. */
@@ -27,6 +29,8 @@ export interface Client {
 interface Options {
   /** How long it waits for an answer; without end, if not given. */
   patienceMs?: number;
+  /** Opens its connection (default: to the address). */
+  connect?: () => Duplex;
 }
 
 const TOO_LATE = 'TOO_LATE';
@@ -39,8 +43,9 @@ const kindOf = (code: string, otherwise: 'broken' | 'half') => {
 };
 
 /** A client of the service at `base`, with a key or without. */
-export const openClient = (base: string, key?: string, { patienceMs }: Options = {}): Client => {
+export const openClient = (base: string, key?: string, { patienceMs, connect }: Options = {}): Client => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  if (connect) agent.createConnection = connect;
 
   const send = async (
     method: 'GET' | 'POST',
