@@ -96,10 +96,12 @@ export interface Config {
   strays: StrayVariable[];
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
+  /** The seed of the sandbox's random faults; undefined for none. */
+  sandboxSeed: number | undefined;
 }
 
 /** The settings of the sandbox, which does not use the configured database. */
-export const sandboxOf = (config: Config): Config => ({
+export const sandboxOf = (config: Config, sandboxSeed?: number): Config => ({
   ...config,
   databaseUrl: 'sqlite::memory:',
   migrateDatabaseUrl: 'sqlite::memory:',
@@ -115,6 +117,7 @@ export const sandboxOf = (config: Config): Config => ({
   // Its spaces are copies of each other.
   webhookKeys: [secureRandomBytes(32)],
   sandbox: true,
+  sandboxSeed,
 });
 
 /** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
@@ -205,5 +208,6 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     sdksDir: data.SDKS_DIR,
     strays,
     sandbox: false,
+    sandboxSeed: undefined,
   };
 };

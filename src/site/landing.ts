@@ -110,8 +110,10 @@ const MACHINES: readonly Omit<Card, 'text'>[] = [
   { title: 'MCP server', href: 'guides/mcp' },
 ];
 
-const SANDBOX = `<div class="note note-caution"><p><strong>This is a sandbox.</strong> Its data is in memory and its keys are
-public. <a href="sandbox">Its catalogue</a> lists the keys, the records and the failures you can ask for.</p></div>
+const sandboxNote = (
+  seed: number | undefined,
+): string => `<div class="note note-caution"><p><strong>This is a sandbox.</strong> Its data is in memory and its keys are
+public. <a href="sandbox">Its catalogue</a> lists the keys, the records and the failures you can ask for.${seed === undefined ? '' : ` Some calls fail by themselves, by the seed ${seed}: <a href="sandbox/faults">so far</a>.`}</p></div>
 `;
 
 const linkTo = ({ title, href }: Pick<Card, 'title' | 'href'>): string => `<a href="${href}">${title}</a>`;
@@ -128,7 +130,7 @@ const page = (config: Config, base: string | undefined): string => {
       main: `<h1>${escapeHtml(brand.name)}</h1>
 <p class="lead">An HTTP API for games, image posts and users. Every operation is one POST with JSON, and reading what is
 published needs no key.</p>
-${config.sandbox ? SANDBOX : ''}<h2>Make a call now</h2>
+${config.sandbox ? sandboxNote(config.sandboxSeed) : ''}<h2>Make a call now</h2>
 ${firstCall(config, base)}
 <p>Paste it into a terminal: no key, nothing to install. Or call any operation <a href="docs/">from the browser</a>.
 Publishing needs a key. ${keyHelp(config, rootFrom(PATH))}</p>

@@ -13,6 +13,10 @@ export const kit: Omit<ServeKit<Demo>, 'statusDocuments'> = {
       import('./sandbox/middleware.ts'),
     ]);
     const spaces = await SandboxWorkspaces.open(context);
-    return { app: createSandboxApp(context, spaces), welcome: sandboxWelcome, close: () => spaces.close() };
+    return {
+      app: createSandboxApp(context, spaces),
+      welcome: (start) => sandboxWelcome(start, context.config.sandboxSeed),
+      close: () => spaces.close(),
+    };
   },
 };

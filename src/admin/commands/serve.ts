@@ -1,8 +1,17 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { sandboxOf } from '../../config/config.ts';
 import type { StatusDocuments } from '../../app/start.ts';
 import { describeFault } from './shared/faults.ts';
-import { examples, readSettings } from './shared/common.ts';
+import { wholeNumberUpTo } from './shared/arguments.ts';
+import { CommandError, examples, readSettings } from './shared/common.ts';
+import { SEEDS } from '../../testkit/conformance/seed.ts';
+
+const USAGE = 2;
+
+interface ServeOptions {
+  sandbox?: true;
+  seed?: number;
+}
 
 /** Loaded where there are metrics. */
 const statusDocuments: StatusDocuments = async (sources) =>
@@ -20,10 +29,17 @@ export const serveCommand = (): Command =>
       'serve made-up data from memory, the same after each start, with test keys; docs/sandbox.md says how a job gets ' +
         'its own copy, resets it, and has requests fail on demand',
     )
-    .addHelpText('after', examples('serve', 'serve --sandbox'))
-    .action(async ({ sandbox }: { sandbox?: true }) => {
+    .addOption(
+      new Option(
+        '--seed <n>',
+        'with --sandbox, have some calls fail or come late: the same ones for the same seed, so that a run of tests can be repeated',
+      ).argParser(wholeNumberUpTo(SEEDS - 1)),
+    )
+    .addHelpText('after', examples('serve', 'serve --sandbox', 'serve --sandbox --seed 7'))
+    .action(async ({ sandbox, seed }: ServeOptions) => {
+      if (seed !== undefined && !sandbox) throw new CommandError('--seed is for a sandbox: add --sandbox.', USAGE);
       // Loading the server takes longer than any other command runs.
       const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../testkit/kit.ts')]);
       const config = readSettings({ logs: true });
-      await serve(sandbox ? sandboxOf(config) : config, { ...kit, statusDocuments });
+      await serve(sandbox ? sandboxOf(config, seed) : config, { ...kit, statusDocuments });
     });

@@ -9,6 +9,8 @@ export const DELAY = 'X-Sandbox-Delay';
 export const STATUS = 'X-Sandbox-Status';
 export const FAULT = 'X-Sandbox-Fault';
 export const NAME = 'X-Sandbox-Name';
+/** Names the injected fault in a reply that arrives. */
+const INJECTED = 'X-Sandbox-Injected';
 
 const LONGEST_MS = 30_000;
 const MOST_TIMES = 100;
@@ -29,18 +31,18 @@ const statuses = Object.keys({ ...reasons, ...proxies });
 const laterStatuses = Object.keys({ ...laterReasons, ...proxies });
 
 /** Where a request can go wrong, and how: before it does anything, when it is done but not answered, in its answer. */
-const places = {
+export const places = {
   before: [...statuses, 'reset', 'delay'],
   after: [...laterStatuses, 'reset', 'delay'],
   body: ['reset', 'close', 'truncate', 'drip'],
 } as const;
-type FaultPlace = keyof typeof places;
+export type FaultPlace = keyof typeof places;
 
 /** The numbers that go with a fault, and how large they may be. */
 const parameters = { times: MOST_TIMES, ms: LONGEST_MS, 'retry-after': LONGEST_RETRY_AFTER_S } as const;
 type ParameterName = keyof typeof parameters;
 
-/** Something that goes wrong on demand. */
+/** Something that goes wrong, on demand or by a seed. */
 export interface InjectedFault {
   place: FaultPlace;
   kind: string;
@@ -98,6 +100,15 @@ const parseFault = (text: string): InjectedFault => {
   return fault;
 };
 
+/** A fault in the form of the header. */
+export const faultText = ({ place, kind, ...numbers }: InjectedFault): string =>
+  [`${place}=${kind}`, ...Object.entries(numbers).map(([name, number]) => `${name}=${number}`)].join('; ');
+
+/** Has the reply name the fault. */
+export const nameFault = ({ locals }: Response, fault: InjectedFault): void => {
+  locals.headers = [...locals.headers, INJECTED, faultText(fault)];
+};
+
 /** The faults that a header asks for; only the last may last. */
 export const parseFaults = (header: string): InjectedFault[] => {
   const faults = header.split(',').map(parseFault);
@@ -126,6 +137,10 @@ export interface FaultPlan {
   /** By what its attempts are counted, where they are. */
   name: string | undefined;
 }
+
+/** Whether a request says by itself how it is to be treated. */
+export const asksForFaults = (request: Request): boolean =>
+  [DELAY, STATUS, FAULT].some((name) => request.get(name) !== undefined);
 
 /** Parses the faults that a request asks for. @throws AppError BAD_HTTP_REQUEST */
 export const faultPlanOf = (request: Request): FaultPlan => {

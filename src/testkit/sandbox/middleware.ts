@@ -5,18 +5,35 @@ import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorDocs } from '../../http/message/failures.ts';
 import { assertMethod } from '../../http/middleware/preconditions.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
-import { delay, failBefore, failLater, faultOf, faultPlanOf, forms } from './fault-injection.ts';
+import {
+  asksForFaults,
+  delay,
+  failBefore,
+  failLater,
+  faultOf,
+  faultPlanOf,
+  forms,
+  nameFault,
+} from './fault-injection.ts';
 import { createApp, transports } from '../../app/app.ts';
-import { BodyReader } from '../../http/message/body.ts';
+import { callOf, type DrawnFault, PreviewedBodies, watchReply } from './seeded-faults.ts';
 
 /** The service as an Express app whose calls are answered in the spaces of a sandbox. */
 export const createSandboxApp = (c: Context, workspaces: Workspaces): Express => {
-  const bodies = new BodyReader();
+  const bodies = new PreviewedBodies();
+  const options = { docs: errorDocs(c.config), seed: c.config.sandboxSeed ?? null, bodies };
   return createApp(
     c,
-    sandbox(workspaces, (workspace) => transports(bodies, workspace), errorDocs(c.config)),
+    sandbox(workspaces, (workspace) => transports(bodies, workspace), options),
   );
 };
+
+interface SandboxOptions {
+  docs: ErrorDocs;
+  /** That of the random faults, null for none. */
+  seed: number | null;
+  bodies: PreviewedBodies;
+}
 
 const SPACE = 'X-Sandbox-Space';
 const SPACE_NAME = /^[\w.:-]{1,64}$/;
@@ -37,13 +54,13 @@ const over = (response: Response): Promise<void> =>
 
 /**
  * Answers in the space that a request names, by what `serve` makes for that space, and lets the request see how it fares
- * when the service is slow or fails. Besides, `GET /sandbox` tells what there is, and `POST /sandbox/reset` puts a space
- * back.
+ * when the service is slow or fails. Besides, `GET /sandbox` tells what there is, `GET /sandbox/faults` what the seed has
+ * made fail in a space, and `POST /sandbox/reset` puts a space back.
  */
 export const sandbox = (
   workspaces: Workspaces,
   serve: (context: Context) => RequestHandler,
-  docs: ErrorDocs,
+  { docs, seed, bodies }: SandboxOptions,
 ): RequestHandler => {
   const services = new WeakMap<Context, RequestHandler>();
   const serviceOf = (context: Context): RequestHandler => {
@@ -52,6 +69,12 @@ export const sandbox = (
     const made = serve(context);
     services.set(context, made);
     return made;
+  };
+
+  /** The fault that the seed has for a request, if it is a call that asks for none itself. */
+  const drawFor = async (request: Request, space: string | undefined): Promise<DrawnFault | undefined> => {
+    const call = seed === null || asksForFaults(request) ? undefined : await callOf(request, bodies);
+    return call && workspaces.within(space, async ({ seeded }) => seeded?.meet(call));
   };
 
   const answer: RequestHandler = async (request, response, next) => {
@@ -63,10 +86,13 @@ export const sandbox = (
     const { faults, name: counted } = demand;
     const attempt =
       counted === undefined ? 1 : await workspaces.within(name, async (workspace) => workspace.countAttempt(counted));
-    const fault = faultOf(faults, attempt);
+    const drawn = await drawFor(request, name);
+    const fault = faultOf(faults, attempt) ?? drawn?.fault;
+    if (fault) nameFault(response, fault);
     if (fault?.place === 'before' && !(await failBefore(request, response, fault, docs))) return;
     await workspaces.within(name, async ({ context }) => {
       if (fault && fault.place !== 'before') failLater(request, response, fault, docs);
+      if (drawn?.onReply) watchReply(response, drawn.onReply);
       const ended = over(response);
       await serviceOf(context)(request, response, next);
       await ended;
@@ -80,8 +106,15 @@ export const sandbox = (
         setCommonHeaders(response);
         response
           .set('Cache-Control', 'no-store')
-          .json({ ...(await workspaces.catalogue()), headers: { ...forms, [SPACE]: SPACE_FORM } });
+          .json({ ...(await workspaces.catalogue()), seed, headers: { ...forms, [SPACE]: SPACE_FORM } });
         return;
+      case '/sandbox/faults': {
+        assertMethod(request, response, ['GET', 'HEAD']);
+        const faults = await workspaces.within(spaceOf(request), async ({ seeded }) => seeded?.list() ?? []);
+        setCommonHeaders(response);
+        response.set('Cache-Control', 'no-store').json({ seed, faults });
+        return;
+      }
       case '/sandbox/reset':
         assertMethod(request, response, ['POST']);
         workspaces.reset(spaceOf(request));

@@ -11,7 +11,7 @@ import { publish } from '../../content/write/publisher.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { updateRow } from '../../db/sql/update.ts';
-import { firstIdBytes } from '../../db/values.ts';
+import { firstIdBytes, timeOfId } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
 import { readFeed } from '../../event/outbox/feed.ts';
@@ -80,6 +80,9 @@ export const sandboxKeys: readonly SandboxKey[] = [
 
 /** The contents of the sandbox besides the records of `demo` and `guest`. `until` dates the ids. */
 const content = { users: 50, games: 500, images: 100, randomSeed: 1, until: new Date('2026-01-01T00:00:00.000Z') };
+
+/** Whether an id is one of the initial data, the same in each sandbox. */
+export const isInitialId = (id: string): boolean => id[14] === '7' && timeOfId(id) < content.until.getTime();
 
 /** How far back its records go. */
 const SPAN_MS = 2 * 365 * DAY_MS;

@@ -47,10 +47,11 @@ export const welcome = ({ title, url }: Start, demo: Demo | undefined): string =
 };
 
 /** The message at the start of the sandbox. */
-export const sandboxWelcome = ({ title, url }: Start): string =>
+export const sandboxWelcome = ({ title, url }: Start, seed: number | undefined): string =>
   paragraphs(
     `${title}, sandbox`,
     list([...addresses(url), ['Data', `${url}/sandbox`]]),
+    ...(seed === undefined ? [] : [`Some calls fail, by the seed ${seed}: ${url}/sandbox/faults lists them.`]),
     'Everything is kept in memory and starts afresh each time. The API keys:',
     list(sandboxKeys.map(({ key, name }) => [key, name])),
     'Create a game from a shell:',

@@ -5,6 +5,7 @@ import { AppError } from '../../base/errors.ts';
 import { gameKind } from '../../game/kind.ts';
 import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
+import { SeededFaults } from './seeded-faults.ts';
 import { fillSandbox, firstIdSince, insertSandboxExamples, referenceOf } from './sandbox.ts';
 import type { Answer, Message, send } from '../../event/webhook/sender/send.ts';
 
@@ -59,6 +60,8 @@ export interface Workspace {
   context: Context;
   /** How many attempts were made under a name, with this one. */
   countAttempt: (name: string) => number;
+  /** Its random faults, where the sandbox has a seed. */
+  seeded: SeededFaults | undefined;
 }
 
 /** Where the spaces of a sandbox are had. */
@@ -93,15 +96,17 @@ const beginIn = async ({ db, routers, lifecycle: { relay } }: Context, reference
 };
 
 /** A space on a service that is there. */
-export const workspaceOn = (context: Context): Workspace => {
+export const workspaceOn = (context: Context, name = SHARED): Workspace => {
+  const { sandboxSeed: seed } = context.config;
   const attempts = new LRUCache<string, number>({ max: MAX_NAMES });
   return {
     context,
-    countAttempt: (name) => {
-      const count = (attempts.get(name) ?? 0) + 1;
-      attempts.set(name, count);
+    countAttempt: (attempted) => {
+      const count = (attempts.get(attempted) ?? 0) + 1;
+      attempts.set(attempted, count);
       return count;
     },
+    seeded: seed === undefined ? undefined : new SeededFaults(seed, name),
   };
 };
 
@@ -204,7 +209,7 @@ export class SandboxWorkspaces implements Workspaces {
     const known = name === SHARED ? this.#shared : this.#private.get(name);
     if (known) return known;
     this.#makeRoom(name);
-    const made: Held = new Held(this.#make(), () => {
+    const made: Held = new Held(this.#make(name), () => {
       this.#live.delete(made);
       void made.workspace.then(({ context }) => this.#leave(context)).catch(() => undefined);
     });
@@ -233,7 +238,7 @@ export class SandboxWorkspaces implements Workspaces {
     });
   }
 
-  async #make(): Promise<Workspace> {
+  async #make(name: string): Promise<Workspace> {
     const { config, log, now, protection, observer, lifecycle } = this.#main;
     const opened = await openContext(config, log, now, undefined, { deliver: scriptedEndpoints() });
     const { overload } = protection;
@@ -255,7 +260,7 @@ export class SandboxWorkspaces implements Workspaces {
         ...gameKind,
         firstId,
       });
-      return workspaceOn({ ...context, routers: { ...routers, game: { ...routers.game, reads } } });
+      return workspaceOn({ ...context, routers: { ...routers, game: { ...routers.game, reads } } }, name);
     } catch (error) {
       this.#leave(context);
       throw error;
