@@ -4,58 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { pino } from 'pino';
-import { createSandboxApp } from '../../../src/testkit/sandbox/middleware.ts';
 import { timeRangeDays } from '../../../contract/index.ts';
-import { readConfig, sandboxOf } from '../../../src/config/config.ts';
-import { closeContext, openContext } from '../../../src/app/context.ts';
-import type { Catalogue } from '../../../src/testkit/sandbox/catalogue.ts';
+import { NOW, type Sandbox, startSandbox } from '../../harness/app/sandbox.ts';
 import { guestImagePost, sandboxGuest, sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
-import { SandboxWorkspaces } from '../../../src/testkit/sandbox/workspaces.ts';
-import { HttpServer } from '../../../src/http/server/http-server.ts';
-import { checkReply } from '../../harness/app/published.ts';
 
-/** Within an hour, that of `REFERENCE`. */
-const NOW = new Date('2026-11-20T10:20:30.000Z');
 const REFERENCE = '2026-11-20T10:00:00.000Z';
 
-/** The sandbox, in this process, at `time.now`. */
-const startSandbox = async (kept?: Parameters<typeof SandboxWorkspaces.open>[1]) => {
-  const time = { now: NOW };
-  const main = await openContext(sandboxOf(readConfig({})), pino({ level: 'silent' }), () => time.now);
-  const spaces = await SandboxWorkspaces.open(main, kept);
-  const listener = new HttpServer(createSandboxApp(main, spaces));
-  const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
-  const send = (id: string, json: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${url}/api/trpc/${id}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify({ json }),
-    });
-  return {
-    url,
-    time,
-    send,
-    call: async (id: string, json: unknown, headers: Record<string, string> = {}) => {
-      const response = await send(id, json, headers);
-      const body: unknown = await response.json();
-      checkReply(id, { status: response.status, headers: Object.fromEntries(response.headers), body });
-      return { status: response.status, headers: response.headers, body };
-    },
-    reset: async (headers: Record<string, string> = {}) => {
-      const { status } = await fetch(`${url}/sandbox/reset`, { method: 'POST', headers });
-      expect(status).toBe(204);
-    },
-    catalogue: async () => (await (await fetch(`${url}/sandbox`)).json()) as Catalogue,
-    stop: async () => {
-      await listener.stop(1000);
-      await spaces.close();
-      await closeContext(main);
-    },
-  };
-};
-
-type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 let sandbox: Sandbox;
 describe('sandbox', () => {
   beforeAll(async () => {
