@@ -110,6 +110,9 @@ export const workspaceOn = (context: Context, name = SHARED): Workspace => {
   };
 };
 
+/** Ends the subscriptions in a workspace, and refuses new ones. */
+const stopTails = ({ context }: Workspace): void => context.lifecycle.stopping.abort();
+
 /** Keeps a workspace until it is dropped and its last request has ended. */
 class Held {
   readonly workspace: Promise<Workspace>;
@@ -172,6 +175,10 @@ export class SandboxWorkspaces implements Workspaces {
       updateAgeOnGet: true,
       ttlAutopurge: true,
       dispose: (held) => held.drop(),
+    });
+    // A listener of each space would keep it in memory for good.
+    main.lifecycle.stopping.signal.addEventListener('abort', () => {
+      for (const { workspace } of this.#live) void workspace.then(stopTails).catch(() => undefined);
     });
   }
 
@@ -245,9 +252,9 @@ export class SandboxWorkspaces implements Workspaces {
     const context: Context = {
       ...opened,
       protection: { ...opened.protection, overload },
-      lifecycle: { ...opened.lifecycle, stopping: lifecycle.stopping },
       observer,
     };
+    if (lifecycle.stopping.signal.aborted) context.lifecycle.stopping.abort();
     try {
       const { db, routers } = context;
       const { snapshot, firstId } = await this.#upToDate();

@@ -27,6 +27,7 @@ export const startSandbox = async (kept?: Parameters<typeof SandboxWorkspaces.op
   return {
     url,
     time,
+    stopping: main.lifecycle.stopping.signal,
     send,
     call: async (id: string, json: unknown, headers: Record<string, string> = {}) => {
       const response = await send(id, json, headers);

@@ -86,7 +86,9 @@ describe('sandbox over HTTP', () => {
       }
       expect(new Set(totals).size).toBe(1);
       expect((await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' })).status).toBe(204);
+      const tail = await fetch(`${sandbox.base}/api/trpc/event.tail`, { headers: { 'X-Sandbox-Space': 'one' } });
       expect(await sandbox.stop()).toBe(0);
+      expect([tail.status, await tail.text()]).toEqual([200, expect.stringMatching(/\nretry: \d+\n\n$/)]);
       expect(sandbox.log()).not.toMatch(/"level":[4-6]0(?!.*(?:"slow request"|gets no security fixes))/);
     });
   });

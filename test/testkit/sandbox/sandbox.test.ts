@@ -2,6 +2,7 @@
  * @engines none
  * @tier long
  */
+import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { timeRangeDays } from '../../../contract/index.ts';
@@ -160,6 +161,16 @@ describe('sandbox', () => {
       await sandbox.reset(space);
       expect(await countOf('late', space)).toBe(0);
       expect((await slow).status).toBe(200);
+    });
+
+    test('leaves no listener behind that would keep the space in memory', async () => {
+      const space = { 'X-Sandbox-Space': 'brief' };
+      const listeners = getEventListeners(sandbox.stopping, 'abort').length;
+      for (let count = 0; count < 3; count += 1) {
+        await sandbox.call('game.getTypeStats', {}, space);
+        await sandbox.reset(space);
+      }
+      expect(getEventListeners(sandbox.stopping, 'abort')).toHaveLength(listeners);
     });
 
     test('takes POST alone, as the catalogue takes GET', async () => {
