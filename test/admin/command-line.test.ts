@@ -229,6 +229,11 @@ describe('command line', () => {
       'keys create',
     ],
     [['keys', 'revoke', ID, ID], "too many arguments for 'revoke'. Expected 1 argument but got 2.", 'keys revoke'],
+    [
+      ['serve', '--sandbox', '--seed', 'x'],
+      "option '--seed <n>' argument 'x' is invalid. It must be a whole number from 0 to 4294967295.",
+      'serve',
+    ],
     [['migrate', '--status', '--down'], "option '--down' cannot be used with option '--status'", 'migrate'],
   ])('%j is refused with a hint at the help', async (args, fault, command) => {
     const help = [CALL, command, '--help'].filter(Boolean).join(' ');
@@ -237,6 +242,11 @@ describe('command line', () => {
       stdout: '',
       stderr: `error: ${fault}\nHelp: ${help}\n`,
     });
+  });
+
+  test('a seed is for a sandbox', async () => {
+    const { code, stderr } = await runCommand(['serve', '--seed', '7'], { env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: --seed is for a sandbox: add --sandbox.\n' });
   });
 
   test('every faulty setting has a line of its own, with what is allowed, and no password', async () => {

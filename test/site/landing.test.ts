@@ -98,7 +98,10 @@ describe('start page', () => {
 
     test('tells of the sandbox where there is one', async () => {
       expect((await asJson(withConfig({ sandbox: true }))).links['sandbox']).toMatch(/\/sandbox$/);
-      expect((await withConfig({ sandbox: true }).get('/')).text).toContain('This is a sandbox');
+      const { text } = await withConfig({ sandbox: true }).get('/');
+      expect(text).toContain('This is a sandbox');
+      expect(text).not.toContain('seed');
+      expect((await withConfig({ sandbox: true, sandboxSeed: 7 }).get('/')).text).toContain('by the seed 7');
     });
   });
 

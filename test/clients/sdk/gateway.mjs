@@ -128,10 +128,15 @@ export const startGateway = async (program = PROGRAM) => {
   };
 };
 
-/** Starts a sandbox on a free port. Returns its `url`, `key`, which may do all, and `stop`. */
-export const startSandbox = async () => {
+/** Starts a sandbox on a free port, with random faults where there is a seed. Returns its `url`, `key`, which may do all, and `stop`. */
+export const startSandbox = async (seed) => {
   const env = { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: 'off' };
-  const sandbox = await startServer(PROGRAM, ['serve', '--sandbox'], env, WELCOME);
+  const sandbox = await startServer(
+    PROGRAM,
+    ['serve', '--sandbox', ...(seed === undefined ? [] : ['--seed', String(seed)])],
+    env,
+    WELCOME,
+  );
   const { keys } = await (await fetch(`${sandbox.url}/sandbox`)).json();
   return { ...sandbox, key: keys[0].key };
 };

@@ -1,5 +1,5 @@
-// npm run test:sdk [-- <language>|trpc … --steps <step>,… --repeat <times>]: generates each SDK, packages it, installs the package in programs that are
-// compiled strictly, and runs with them one and the same scenario against a gateway, all scripted exchanges against the fault
+// npm run test:sdk [-- <language>|trpc … --steps <step>,… --repeat <times> --seeds <count>]: generates each SDK, packages it, installs the package in programs that are
+// compiled strictly, and runs with them one and the same scenario against a gateway and against sandboxes with random faults, all scripted exchanges against the fault
 // server, all messages of webhooks, the feed of events, the consumer contract that is recorded, the quick start of its README as it is printed, and the code samples of the document. Then what is out in the world, old and new together: the
 // scenario of the SDKs of each released document, and of today's, against the service of each release, and today's; likewise the clients of
 // tRPC. SDKs of a released document are held against the scripted exchanges and the quick start, too.
@@ -21,6 +21,7 @@ import { BRAND, checkBrand } from './brand.mjs';
 import { checkContracts } from './contracts.mjs';
 import { checkDeprecations, plantDeprecations } from './deprecated.mjs';
 import { startFaultServer, startGateway } from './gateway.mjs';
+import { checkRandomFaults } from './random-faults.mjs';
 import { quickStartOf } from './quick-start.mjs';
 import { documentOf, releasedVersions } from '../../../openapi/released.mjs';
 import { buildReleased } from '../../harness/released.mjs';
@@ -155,6 +156,12 @@ const recordContract = async (language) => {
   );
 };
 
+const meetRandomFaults = async (language) => {
+  const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
+  const met = await checkRandomFaults((env) => run(programOf(language), ['scenario'], { env }), seeds, compare);
+  console.log(`${language.name}: through ${met} faults of ${seeds.length} seeds`);
+};
+
 /** Follows the quick start in an empty folder. @throws Error if its last line isn't what it should be */
 const followQuickStart = async (language, env) => {
   const { commands, path, program } = quickStartOf(join(env.SDK_BUILD ?? build, language.name, 'README.md'));
@@ -262,6 +269,7 @@ const steps = {
   package: (language) => packageIt(language),
   compile: (language) => run(programOf(language), ['compile']),
   scenario: (language) => playScenario(language, { more: { SCENARIO_CROWD: 'true' } }),
+  'random faults': meetRandomFaults,
   vectors: (language, runs) => playVectors(language, { runs }),
   webhooks: unwrapWebhooks,
   follow: followEvents,
@@ -324,7 +332,11 @@ const testAll = async (languages, chosen) => {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { steps: { type: 'string' }, repeat: { type: 'string', default: '1' } },
+  options: {
+    steps: { type: 'string' },
+    repeat: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '3' },
+  },
 });
 const times = Number(values.repeat);
 const chosen = values.steps?.split(',') ?? Object.keys(steps);
