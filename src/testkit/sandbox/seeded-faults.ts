@@ -9,7 +9,7 @@ import { Random } from '../seed/random.ts';
 import { type FaultPlace, faultText, type InjectedFault, places } from './fault-injection.ts';
 import { isInitialId } from './sandbox.ts';
 
-/** Of so many equal calls, only the first two may fail: a client that repeats a call gets through at its third attempt. */
+/** The number of equal calls of which only the first two may fail: a third attempt gets through. */
 const SERIES = 10;
 const FIRST_FAILS = 1 / 4;
 const SECOND_FAILS = 1 / 3;
@@ -100,9 +100,9 @@ const inOrder = (a: MetFault, b: MetFault): number =>
   a.attempt - b.attempt;
 
 /**
- * The faults of a space, drawn from a seed. What a call meets depends on the seed, the space, the operation, the input, and how
- * many equal calls came before, so that calls at once meet the same as one after the other. Ids that the service made in this
- * run count by the call that made them.
+ * The faults of a space, drawn from a seed. The fault of a call depends on the seed, the space, the operation, the input, and
+ * the number of equal calls before, so that concurrent calls meet the same faults as consecutive ones. In inputs, an id that the
+ * service made in this run stands for the call that made it.
  */
 export class SeededFaults {
   readonly #seed: string;
