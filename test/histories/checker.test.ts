@@ -38,6 +38,8 @@ const reacted = (
   input: { type },
   output: { reaction, likeCount: likeCount!, dislikeCount: dislikeCount! },
 });
+/** Reads of which each begins and ends within the one before. */
+const crowd = Array.from({ length: 80 }, (_, n): Step => [[n + 1, 299 - n], 'game.getById', seen(false, n % 2)]);
 const titled = (title: string) => ({ input: { title }, output: { title } });
 const read = (title: string) => ({ output: { title, favoriteCount: 0, likeCount: 0, dislikeCount: 0 } });
 
@@ -85,6 +87,30 @@ describe('the search for an order', () => {
         [[60, 70], 'image.getById', read('two')],
       ],
     ],
+    [
+      'tags, avatars, and a change of the title alone',
+      [
+        [
+          [0, 10],
+          'image.create',
+          { input: { title: 'one', tagNames: ['rain'] }, output: { title: 'one', tags: 'rain' } },
+        ],
+        [[20, 30], 'image.update', { input: { title: 'two' }, output: { title: 'two', tags: 'rain' } }],
+        [[40, 50], 'image.list', { items: [{ id: 'r1', tags: 'rain', ...read('two').output }] }],
+        [[60, 70], 'user.updateAvatar', { input: { avatar: '/a' }, output: { avatar: '/a', nickname: 'Ada' } }],
+        [[80, 90], 'user.search', { items: [{ id: 'r1', avatar: '/a', nickname: 'Ada' }] }],
+      ],
+    ],
+    [
+      'an erasure',
+      [
+        [[0, 10], 'game.toggleFavorite', { ...toggled(true, 1), user: 'eve' }],
+        [[20, 60], 'erasure', { user: 'eve' }],
+        [[30, 40], 'game.getById', seen(false, 1)],
+        [[31, 41], 'game.toggleFavorite', toggled(true, 1)],
+      ],
+    ],
+    ['a crowd that reads at once', [[[0, 300], 'game.toggleFavorite', toggled(true, 1)], ...crowd]],
   ])('finds one for %s', async (_, steps) => {
     expect(await searchOrders(historyOf(steps))).toMatchObject({ unexplained: 0, undecided: 0, words: '' });
   });
@@ -140,6 +166,43 @@ describe('the search for an order', () => {
         [[40, 50], 'image.getById', read('two')],
         [[60, 70], 'image.getById', read('one')],
       ],
+    ],
+    [
+      'a list that shows an old state',
+      'favorites of r1',
+      [
+        [[0, 10], 'game.toggleFavorite', toggled(true, 1)],
+        [[20, 30], 'game.list', { items: [{ id: 'r1', ...seen(true, 0).output }] }],
+      ],
+    ],
+    [
+      'tags that were not changed',
+      'tags of r1',
+      [
+        [
+          [0, 10],
+          'image.batchCreate',
+          {
+            input: { posts: [{ title: 'one', tagNames: ['rain'] }] },
+            items: [{ id: 'r1', tags: 'rain', title: 'one' }],
+          },
+        ],
+        [[20, 30], 'image.getById', { output: { ...read('one').output, tags: 'snow' } }],
+      ],
+    ],
+    [
+      'a like that outlives its user',
+      'reactions of r1',
+      [
+        [[0, 10], 'image.toggleReaction', { ...reacted('like', 'like', [1, 0]), user: 'eve' }],
+        [[20, 30], 'erasure', { user: 'eve' }],
+        [[40, 50], 'image.toggleReaction', reacted('like', 'like', [2, 0])],
+      ],
+    ],
+    [
+      'a crowd of which one looks back',
+      'favorites of r1',
+      [[[0, 300], 'game.toggleFavorite', toggled(true, 1)], ...crowd, [[310, 320], 'game.getById', seen(false, 0)]],
     ],
   ])('finds none for %s', async (_, name, steps) => {
     const verdict = await searchOrders(historyOf(steps));

@@ -1,58 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Anomaly, Entry, Seen, SeenEvent } from './history.ts';
+import { copyEqualsLists, erasureIsWhole, feedIsWhole, messagesAreWhole } from './feed-checks.ts';
+import { type Anomaly, type Check, creationsIn, type Entry, erasureIn, readsIn, type Seen } from './history.ts';
+import { grouped, isOf, kindOf, listed, quietMoments } from './moments.ts';
 
 // The promises of which no order of operations has to be found: functions of a whole history.
 
-type Check = (history: readonly Entry[]) => Anomaly[];
-
-const grouped = <T>(items: readonly T[], nameOf: (item: T) => string | undefined): Map<string, T[]> => {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const name = nameOf(item);
-    if (name === undefined) continue;
-    const group = groups.get(name);
-    if (group) group.push(item);
-    else groups.set(name, [item]);
-  }
-  return groups;
-};
-
-const isOf = (entry: Entry, ...names: string[]): boolean => names.includes(entry.operation.split('.')[1] ?? '');
-const isCreation = (entry: Entry): boolean => isOf(entry, 'create') && entry.repeats === undefined;
-const isToggle = (entry: Entry): boolean =>
-  isOf(entry, 'toggleFavorite', 'toggleReaction') && entry.repeats === undefined;
-const kindOf = ({ operation }: Entry): string => operation.split('.')[0] ?? '';
-const markOf = ({ mark = '' }: Entry): string => mark;
-
-/** The reads at each moment at which no client wrote, in order. */
-const quietMoments = (history: readonly Entry[]): Entry[][] => [
-  ...grouped(
-    history.filter(({ quiet }) => quiet !== undefined),
-    ({ quiet }) => String(quiet),
-  ).values(),
-];
-
-/** The records that the lists showed at a quiet moment, one entry for each reader. */
-const listed = (moment: readonly Entry[]): Entry[] =>
-  moment.filter((entry) => isOf(entry, 'list') && entry.record !== undefined && entry.output !== undefined);
-
-/** Acknowledged creations are there once, those of an unknown outcome at most once, refused ones never; nothing else is. */
+/**
+ * Acknowledged creations are there once, those of an unknown outcome at most once, refused ones never; nothing else is. Of records
+ * that are published together, there are all or none.
+ */
 export const createsOnce: Check = (history) => {
-  const last = quietMoments(history).at(-1) ?? [];
-  const stored = grouped(listed(last), ({ output }) => output?.mark);
   const anomalies: Anomaly[] = [];
   const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'creates once', found, entries });
-  const creations = history.filter(isCreation);
-  const asked = grouped(creations, markOf);
-  for (const creation of creations) {
-    const rows = stored.get(markOf(creation)) ?? [];
-    const ids = [...new Set(rows.map(({ record }) => record))];
-    if (creation.outcome === 'ok' && !ids.includes(creation.record))
-      note('was acknowledged and is not there', [creation]);
-    if (creation.outcome === 'refused' && ids.length > 0) note('was refused and is there', [creation, ...rows]);
-    if (ids.length > 1) note(`is there as ${ids.join(' and ')}`, [creation, ...rows]);
+  const creations = history.map(creationsIn);
+  const asked = new Set(creations.flat().map(({ mark }) => mark));
+  const erasure = erasureIn(history);
+  for (const { output, mark, ...creation } of creations.flat())
+    if (output?.mark !== undefined && output.mark !== mark) note(`was answered with ${output.mark}`, [creation]);
+  for (const rows of quietMoments(history).map(listed)) {
+    const began = Math.min(...rows.map(({ call }) => call));
+    const stored = grouped(rows, ({ output }) => output?.mark);
+    const idsOf = ({ mark = '' }: Entry) => [...new Set((stored.get(mark) ?? []).map(({ record }) => record))];
+    for (const together of creations) {
+      const [first] = together;
+      if (!first || first.return > began || (erasure && erasure.call < began && first.user === erasure.user)) continue;
+      for (const creation of together) {
+        const ids = idsOf(creation);
+        if (creation.outcome === 'ok' && !ids.includes(creation.record))
+          note('was acknowledged and is not there', [creation]);
+        if (creation.outcome === 'refused' && ids.length > 0) note('was refused and is there', [creation]);
+        if (ids.length > 1) note(`is there as ${ids.join(' and ')}`, [creation]);
+      }
+      const there = together.filter((creation) => idsOf(creation).length > 0).length;
+      if (there > 0 && there < together.length) note(`${there} of ${together.length} records are there`, together);
+    }
+    for (const [mark, own] of stored) if (!asked.has(mark)) note(`${mark} is there and nothing created it`, own);
   }
-  for (const [mark, rows] of stored) if (!asked.has(mark)) note(`${mark} is there and nothing created it`, rows);
   return anomalies;
 };
 
@@ -61,6 +44,9 @@ export const repeatsAnswerAlike: Check = (history) => {
   const anomalies: Anomaly[] = [];
   const note = (found: string, entries: readonly Entry[]) =>
     anomalies.push({ check: 'repeats answer alike', found, entries });
+  const erasure = erasureIn(history);
+  const erased = new Set(history.flatMap(creationsIn).flatMap((one) => (one.user === erasure?.user ? one.record : [])));
+  const isGone = ({ record, return: end }: Entry) => erasure !== undefined && erasure.call < end && erased.has(record);
   const calls = grouped(history, ({ user, operation, key, client }) =>
     key === undefined ? undefined : `${user} ${operation} ${key} ${client}`,
   );
@@ -74,7 +60,7 @@ export const repeatsAnswerAlike: Check = (history) => {
         if (entry.outcome === 'ok') note('another input was not refused', [first, entry]);
       } else if (entry.outcome === 'ok' && (entry.answer !== first.answer || !entry.isReplayed)) {
         note('a repetition got another answer', [first, entry]);
-      } else if (entry.outcome === 'refused' && /MISMATCH|NOT_FOUND|GONE/.test(entry.reason)) {
+      } else if (entry.outcome === 'refused' && /MISMATCH|NOT_FOUND|GONE/.test(entry.reason) && !isGone(entry)) {
         note('a repetition was refused', [first, entry]);
       }
     }
@@ -87,6 +73,11 @@ const countsOf = ({ favoriteCount = 0, likeCount = 0, dislikeCount = 0 }: Seen) 
   likeCount,
   dislikeCount,
 });
+
+const hasTags = ({ output }: Entry, slugs: readonly string[]): boolean => {
+  const own = output?.tags?.split(',') ?? [];
+  return slugs.every((slug) => own.includes(slug));
+};
 
 /** At a quiet moment each counter is the number of the rows that it counts. */
 export const countersEqualRows: Check = (history) =>
@@ -106,7 +97,9 @@ export const countersEqualRows: Check = (history) =>
       if (wrong.length > 0) note(`of ${id}, ${JSON.stringify(counted)} are there`, [...wrong, ...rows]);
     }
     const firsts = [...records.values()].flatMap(([first]) => first ?? []);
-    for (const profile of moment.filter((entry) => isOf(entry, 'getProfile'))) {
+    for (const profile of moment.filter(
+      ({ operation, outcome }) => operation === 'user.getProfile' && outcome === 'ok',
+    )) {
       const own = firsts.filter(({ output }) => output?.authorId === profile.record);
       const counted = {
         gameCount: own.filter((entry) => kindOf(entry) === 'game').length,
@@ -115,6 +108,14 @@ export const countersEqualRows: Check = (history) =>
       const { gameCount, imagePostCount } = profile.output ?? {};
       if (!isDeepStrictEqual({ gameCount, imagePostCount }, counted))
         note(`of user ${profile.record}, ${JSON.stringify(counted)} are there`, [profile]);
+    }
+    for (const list of moment.filter(
+      (entry) => isOf(entry, 'list') && entry.total !== undefined && entry.input['search'] === undefined,
+    )) {
+      const { tagSlugs = [] } = list.input as { tagSlugs?: string[] };
+      const own = firsts.filter((entry) => kindOf(entry) === kindOf(list) && hasTags(entry, tagSlugs));
+      if (list.record === undefined && own.length !== list.total)
+        note(`of ${kindOf(list)} ${tagSlugs.join(',')}, ${own.length} are there and ${list.total} told`, [list]);
     }
     const games = firsts.filter((entry) => kindOf(entry) === 'game');
     const types = [...grouped(games, ({ output }) => String(output?.gameType))].map(([type, { length }]) => [
@@ -142,24 +143,33 @@ export const walksAreWhole: Check = (history) => {
   const anomalies: Anomaly[] = [];
   const note = (found: string, entries: readonly Entry[]) =>
     anomalies.push({ check: 'walks are whole', found, entries });
+  const erasure = erasureIn(history);
+  const mayLack = ({ user }: Entry, walk: Entry): boolean =>
+    erasure !== undefined && user === erasure.user && walk.return > erasure.call;
   const creations = grouped(
-    history.filter((entry) => isCreation(entry) && entry.outcome === 'ok'),
+    history.flatMap(creationsIn).filter(({ outcome }) => outcome === 'ok'),
     kindOf,
   );
   const walks = history.filter(({ walked }) => walked !== undefined);
   for (const [kind, own] of grouped(walks, kindOf)) {
-    const order = new Map((own.at(-1)?.walked ?? []).map((id, place) => [id, place]));
-    const direction = (entry: Entry) => (entry.input['sortBy'] === own.at(-1)?.input['sortBy'] ? 1 : -1);
+    const byTime = own.filter(({ input }) => input['sortBy'] !== 'views');
+    const isOldest = ({ input }: Entry): boolean => input['sortBy'] === 'oldest';
+    const order = new Map((byTime.at(-1)?.walked ?? []).map((id, place) => [id, place]));
+    const direction = (entry: Entry) => (isOldest(entry) === isOldest(byTime.at(-1)!) ? 1 : -1);
     for (const walk of own) {
       const ids = walk.walked ?? [];
       const there = new Set(ids);
       const repeated = [...grouped(ids, (id) => id)].flatMap(([id, same]) => (same.length > 1 ? id : []));
       if (repeated.length > 0) note(`repeats ${repeated.slice(0, 3).join(', ')}`, [walk]);
       const missing = (creations.get(kind) ?? []).filter(
-        (creation) => creation.return < walk.call && isFound(walk, creation) && !there.has(creation.record ?? ''),
+        (creation) =>
+          creation.return < walk.call &&
+          isFound(walk, creation) &&
+          !there.has(creation.record ?? '') &&
+          !mayLack(creation, walk),
       );
       if (missing.length > 0) note(`skips ${missing.length} records that were there`, [walk, ...missing]);
-      const places = ids.flatMap((id) => order.get(id) ?? []);
+      const places = !byTime.includes(walk) ? [] : ids.flatMap((id) => order.get(id) ?? []);
       const moved = places.findIndex((place, n) => n > 0 && (place - (places[n - 1] ?? place)) * direction(walk) < 0);
       if (moved > 0) note(`has ${ids[moved - 1]} and ${ids[moved]} in another order than the last walk`, [walk]);
     }
@@ -172,14 +182,19 @@ export const readsOwnWrites: Check = (history) => {
   const anomalies: Anomaly[] = [];
   const note = (found: string, entries: readonly Entry[]) =>
     anomalies.push({ check: 'reads own writes', found, entries });
+  const erasure = erasureIn(history);
   const created = new Map(
-    history.filter((entry) => isCreation(entry) && entry.outcome === 'ok').map((entry) => [entry.record, entry]),
+    history
+      .flatMap(creationsIn)
+      .filter(({ outcome }) => outcome === 'ok')
+      .map((entry) => [entry.record, entry]),
   );
   const written = new Map<string, Entry>();
   for (const entry of history.toSorted((a, b) => a.return - b.return)) {
     const { client, record, output } = entry;
     const creation = created.get(record);
-    if (creation && creation.return < entry.call && entry.reason.endsWith('_NOT_FOUND'))
+    const isErased = creation?.user === erasure?.user && entry.return > (erasure?.call ?? Number.POSITIVE_INFINITY);
+    if (creation && !isErased && creation.return < entry.call && entry.reason.endsWith('_NOT_FOUND'))
       note('was not found', [creation, entry]);
     if (entry.outcome !== 'ok' || output?.updatedAt === undefined || entry.repeats) continue;
     const name = `${client} ${record}`;
@@ -206,75 +221,91 @@ export const readsAreMonotonic: Check = (history) => {
   return anomalies;
 };
 
-const textOf = ({ id, position, type, record, actorId }: SeenEvent): string =>
-  JSON.stringify([position, type, record, id, actorId]);
-
-const typesIn = ({ input }: Entry): readonly string[] | undefined => input['types'] as string[] | undefined;
-
-/** The feed has each change once, at positions without gaps, for each reader the same; its records are those of the lists. */
-export const feedIsWhole: Check = (history) => {
+/** What an answer shows is what was asked for. */
+export const answersFit: Check = (history) => {
   const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'feed is whole', found, entries });
-  const moment = quietMoments(history).at(-1) ?? [];
-  const whole = moment.find(({ events }) => events !== undefined);
-  if (!whole) return [];
-  const { events = [] } = whole;
-  const gap = events.findIndex(({ position }, n) => position !== n + 1);
-  if (gap >= 0) note(`has position ${events[gap]?.position} at place ${gap + 1}`, [whole]);
-  if (new Set(events.map(({ id }) => id)).size < events.length) note('has an event twice', [whole]);
-
-  // Each follower's pages, one after the other, are the beginning of the feed as its filter leaves it.
-  const pages = history.filter((entry) => entry.events && entry !== whole && entry.outcome === 'ok');
-  for (const [, own] of grouped(pages, ({ client, quiet }) => `${client} ${quiet ?? ''}`)) {
-    const types = typesIn(own[0]!);
-    const expected = events.filter(({ type }) => types?.includes(type) ?? true).map(textOf);
-    const got = own.flatMap((page) => (page.events ?? []).map((event) => ({ page, text: textOf(event) })));
-    const wrong = got.findIndex(({ text }, n) => text !== expected[n]);
-    if (wrong >= 0) note(`a follower got ${got[wrong]?.text} where it has ${expected[wrong]}`, [got[wrong]!.page]);
-  }
-
-  const byRecord = grouped(events, ({ record }) => record);
-  const count = (record: string | undefined, type: string): number =>
-    (byRecord.get(record ?? '') ?? []).filter((event) => event.type === type).length;
-  const records = grouped(listed(moment), ({ record }) => record);
-  for (const [id, [row]] of records) {
-    const kind = kindOf(row!);
-    const own = byRecord.get(id) ?? [];
-    if (count(id, `${kind}.created`) !== 1) note(`has ${count(id, `${kind}.created`)} creations of ${id}`, [row!]);
-    else if (own[0]?.type !== `${kind}.created`) note(`has ${own[0]?.type} of ${id} before its creation`, [row!]);
-    else if (own[0].actorId !== row!.output?.authorId) note(`has another author of ${id}`, [row!]);
-  }
-  for (const { type, record } of events)
-    if (/^(?:game|image)\.created$/.test(type) && !records.has(record))
-      note(`has ${record}, which no list has`, [whole]);
-
-  // A change of an unknown outcome may have happened or not.
-  const counted = (entries: readonly Entry[], type: string, { isMerged }: { isMerged: boolean }): void => {
-    for (const [id, own] of grouped(entries, ({ record }) => record)) {
-      const sure = own.filter(({ outcome }) => outcome === 'ok').length;
-      const most = own.filter(({ outcome }) => outcome !== 'refused').length;
-      const n = count(id, type);
-      if (n > most || n < (isMerged ? Math.min(sure, 1) : sure))
-        note(`has ${n} events ${type} of ${id} for ${sure} to ${most} changes`, own);
-    }
-  };
-  const changes = history.filter(({ repeats }) => repeats === undefined);
-  counted(
-    changes.filter(({ operation }) => operation === 'image.update'),
-    'image.updated',
-    { isMerged: false },
-  );
-  counted(
-    changes.filter(({ operation }) => operation === 'user.updateProfile'),
-    'user.updated',
-    { isMerged: false },
-  );
-  for (const kind of ['game', 'image'])
-    counted(
-      changes.filter((entry) => isToggle(entry) && kindOf(entry) === kind),
-      `${kind}.reactionsChanged`,
-      { isMerged: true },
+  const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'answers fit', found, entries });
+  const erasure = erasureIn(history);
+  const users = new Set(history.map(({ user }) => user).filter((user) => user !== '' && user !== erasure?.user));
+  const games = history
+    .flatMap(creationsIn)
+    .filter(
+      ({ operation, outcome, user }) => operation.startsWith('game') && outcome === 'ok' && user !== erasure?.user,
     );
+  const counters: Record<string, 'likeCount' | 'favoriteCount'> = { likes: 'likeCount', favorites: 'favoriteCount' };
+  for (const entry of history) {
+    const { record, output, items, input } = entry;
+    if (output?.id !== undefined && record !== undefined && output.id !== record) note(`is of ${output.id}`, [entry]);
+    if (!items) continue;
+    const ids = items.map(({ id }) => id);
+    if (new Set(ids).size < ids.length) note('shows one twice', [entry]);
+    const { tagSlugs = [], sortBy = '', limit = 0 } = input as { tagSlugs?: string[]; sortBy?: string; limit?: number };
+    if (isOf(entry, 'list') && !items.every((one) => hasTags({ ...entry, output: one }, tagSlugs)))
+      note('shows one without the tags', [entry]);
+    const counter = counters[sortBy];
+    if (counter && items.some((one, n) => n > 0 && (one[counter] ?? 0) > (items[n - 1]?.[counter] ?? 0)))
+      note('is in another order', [entry]);
+    if (
+      entry.operation === 'user.search' &&
+      input['query'] === 'user' &&
+      [...users].some((user) => !ids.includes(user))
+    )
+      note('lacks a user', [entry]);
+    if (!isOf(entry, 'getRelated')) continue;
+    if (ids.includes(input['gameId'] as string)) note('relates a game to itself', [entry]);
+    if (ids.length < Math.min(limit, games.filter((game) => game.return < entry.call).length - 1))
+      note('shows too few', [entry]);
+  }
+  return anomalies;
+};
+
+/** A view count is never more than the reads that began until then, never falls, and is exact where nothing was harmed. */
+export const viewsAreCounted: Check = (history) => {
+  const anomalies: Anomaly[] = [];
+  const note = (found: string, entries: readonly Entry[]) =>
+    anomalies.push({ check: 'views are counted', found, entries });
+  const isView = (entry: Entry) => isOf(entry, 'getById') && entry.outcome !== 'refused';
+  const views = grouped(history.filter(isView), ({ record }) => record);
+  const shown = history
+    .filter(({ repeats }) => repeats === undefined)
+    .flatMap(readsIn)
+    .filter(({ output }) => output?.viewCount !== undefined);
+  const countIn = ({ output }: Entry): number => output?.viewCount ?? 0;
+  for (const [id, reads] of grouped(
+    shown.filter(({ operation }) => operation !== 'copy'),
+    ({ record }) => record,
+  )) {
+    const own = views.get(id) ?? [];
+    const begun = own.toSorted((a, b) => a.call - b.call);
+    const ended = reads.toSorted((a, b) => a.return - b.return);
+    let [most, n, highest, m]: [number, number, Entry | undefined, number] = [0, 0, undefined, 0];
+    for (const read of ended) {
+      for (; n < begun.length && begun[n]!.call < read.return; n += 1) most += begun[n]!.attempts;
+      if (countIn(read) > most) note(`of ${id}, at most ${most} views were made`, [read]);
+    }
+    for (const read of reads.toSorted((a, b) => a.call - b.call)) {
+      for (; m < ended.length && ended[m]!.return < read.call; m += 1)
+        if (!highest || countIn(ended[m]!) > countIn(highest)) highest = ended[m];
+      if (highest && countIn(read) < countIn(highest)) note(`of ${id}, some views are gone`, [highest, read]);
+    }
+  }
+  let before = new Map<string | undefined, Entry>();
+  for (const moment of quietMoments(history)) {
+    const rows = listed(moment);
+    for (const row of rows.filter(({ isCalm }) => isCalm)) {
+      const { record = '' } = row;
+      const [since, counted] = [before.get(record)?.return ?? 0, before.get(record)?.output?.viewCount ?? 0];
+      const made = (views.get(record) ?? []).filter(
+        (view) => view.call > since && view.return < row.call && view.outcome === 'ok',
+      ).length;
+      if (countIn(row) < counted + made) note(`of ${record}, ${counted} and ${made} views were made`, [row]);
+    }
+    before = new Map(rows.map((row) => [row.record, row]));
+    for (const { walked = [], ...walk } of moment.filter(({ input }) => input['sortBy'] === 'views')) {
+      const counts = walked.flatMap((id) => before.get(id)?.output?.viewCount ?? []);
+      if (counts.some((count, n) => n > 0 && count > counts[n - 1]!)) note('is not in the order of views', [walk]);
+    }
+  }
   return anomalies;
 };
 
@@ -285,7 +316,12 @@ const checks = [
   walksAreWhole,
   readsOwnWrites,
   readsAreMonotonic,
+  answersFit,
+  viewsAreCounted,
   feedIsWhole,
+  messagesAreWhole,
+  copyEqualsLists,
+  erasureIsWhole,
 ];
 
 /** All anomalies of a history that need no search for an order. */

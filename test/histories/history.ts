@@ -11,8 +11,13 @@ export interface Seen {
   id?: string;
   title?: string;
   nickname?: string;
+  avatar?: string | null;
   gameType?: string | null;
   authorId?: string;
+  authorName?: string;
+  /** The slugs of its tags, in their order, with commas. */
+  tags?: string;
+  viewCount?: number;
   favorited?: boolean;
   reaction?: 'like' | 'dislike' | null;
   favoriteCount?: number;
@@ -33,10 +38,13 @@ export interface SeenEvent {
   actorId: string | null;
 }
 
-/** An operation of a client: all attempts of a call under one Idempotency-Key are one. Times are microseconds of one clock. */
+/**
+ * An operation of a client: all attempts of a call under one Idempotency-Key are one. Times are microseconds of one clock.
+ * Besides the calls there are the messages that endpoints of webhooks took, copies by the feed, and the erasure of a user.
+ */
 export interface Entry {
   client: number;
-  operation: ProcedureId;
+  operation: ProcedureId | 'message' | 'copy' | 'erasure';
   /** The id of the caller; empty without a key. */
   user: string;
   /** The id of the record or user that it is about; of a creation, as answered. */
@@ -55,6 +63,12 @@ export interface Entry {
   /** Of the last attempt; `ok` for a success. */
   reason: string;
   output?: Seen;
+  /** The records or users that an answer shows, in its order. */
+  items?: readonly Seen[];
+  /** Of a list: how many there are in all, unless it counted no further. */
+  total?: number;
+  /** Whether the answer shows a text of the user who is erased. */
+  isTraced?: boolean;
   /** The hash of the answer's text, and whether the answer was a repetition. */
   answer?: string;
   isReplayed?: boolean;
@@ -66,7 +80,43 @@ export interface Entry {
   types?: Readonly<Record<string, number>>;
   /** The number of a moment at which no client wrote. */
   quiet?: number;
+  /** Of a quiet moment: whether nothing was harmed since the one before. */
+  isCalm?: boolean;
+  /** Of a message: its `webhook-id`, and whether it was signed. */
+  messageId?: string;
+  isSigned?: boolean;
 }
+
+/** What identifies a record for good: the title of a game, the first image of a post. */
+export const markOf = ({ images, title }: { images?: readonly string[]; title?: string }): string =>
+  images?.[0] ?? title ?? '';
+
+/** The records that an entry was to publish, each as an entry; none for a repetition. */
+export const creationsIn = (entry: Entry): Entry[] => {
+  const [, name] = entry.operation.split('.');
+  if (entry.repeats !== undefined) return [];
+  if (name === 'create') return entry.mark === undefined ? [] : [entry];
+  if (name !== 'batchCreate') return [];
+  const { items, input, ...rest } = entry;
+  const { games = [], posts = [] } = input as { games?: Entry['input'][]; posts?: Entry['input'][] };
+  return [...games, ...posts].map((one, n) => {
+    const output = items?.[n];
+    return {
+      ...rest,
+      input: one,
+      mark: markOf(one),
+      ...(output?.id !== undefined && { record: output.id, output }),
+    };
+  });
+};
+
+/** The entry with each record that it shows as a read of its own. */
+export const readsIn = ({ items, ...entry }: Entry): Entry[] =>
+  items === undefined ? [entry] : items.map((output) => ({ ...entry, record: output.id ?? '', output }));
+
+/** The erasure of a user, if there was one. */
+export const erasureIn = (history: readonly Entry[]): Entry | undefined =>
+  history.find(({ operation }) => operation === 'erasure');
 
 /** A finding: the check, what it found, and the entries that show it. */
 export interface Anomaly {
@@ -75,10 +125,20 @@ export interface Anomaly {
   entries: readonly Entry[];
 }
 
+/** All that a history has against one promise. */
+export type Check = (history: readonly Entry[]) => Anomaly[];
+
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
 /** Microseconds of a clock that never goes back. */
 export const microseconds = (): number => Math.round(performance.now() * 1000);
+
+/** An entry of what is no call, and ends now. */
+export const entryOf = (operation: Entry['operation'], more: Partial<Entry> = {}): Entry => {
+  const now = microseconds();
+  const ended = { call: now, return: now, attempts: 1, outcome: 'ok', reason: 'ok' } as const;
+  return { client: 0, operation, user: '', input: {}, ...ended, ...more };
+};
 
 /** Whether an attempt that did not succeed may have stored something, by the promise of its reason. */
 export const outcomeOf = (ending: Ending, reason: string): Entry['outcome'] => {

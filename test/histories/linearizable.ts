@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
-import type { Entry } from './history.ts';
+import { creationsIn, type Entry, readsIn } from './history.ts';
 
 declare global {
   var TEST_GO: string;
@@ -34,8 +34,23 @@ const run = async (command: string, args: readonly string[], input: Iterable<str
   return { code, stdout, stderr };
 };
 
+/** The records that a user has toggled something on: an erasure takes the favorites and reactions back. */
+const toggledBy = (history: readonly Entry[], user: string): Set<string> =>
+  new Set(
+    history.flatMap(({ operation, record = '', ...entry }) =>
+      entry.user === user && operation.includes('.toggle') ? record : [],
+    ),
+  );
+
+/** What the program reads: an entry for each record that one tells of. */
 function* linesOf(history: readonly Entry[]): Iterable<string> {
-  for (const entry of history) yield `${JSON.stringify({ ...entry, events: undefined, walked: undefined })}\n`;
+  for (const entry of history) {
+    const toTell =
+      entry.operation === 'erasure'
+        ? [...toggledBy(history, entry.user)].map((record) => ({ ...entry, record }))
+        : [...(entry.operation.endsWith('.batchCreate') ? creationsIn(entry) : readsIn(entry))];
+    for (const one of toTell) yield `${JSON.stringify({ ...one, events: undefined, walked: undefined })}\n`;
+  }
 }
 
 let folder: Promise<string> | undefined;

@@ -11,6 +11,8 @@ const DOWN_MS = 300;
 export interface Victim {
   base: string;
   url: string;
+  /** The port to which it sends webhooks. */
+  webhookPort: number;
   /** Harms it in one way after the other. Returns when it works again. */
   harm: (turn: number) => Promise<void>;
   remove: () => Promise<void>;
@@ -24,8 +26,16 @@ export const startVictim = async (nemesis: string, prepare: (url: string) => Pro
   const database = server ? undefined : await createDatabase();
   const url = server?.url ?? database!.url;
   await prepare(url);
-  const [port = 0] = await freePorts(1);
-  const env = { LOG_LEVEL: 'error', RATE_LIMIT: 'off', REQUEST_TIMEOUT_MS: '5000', PORT: String(port) };
+  const [port = 0, webhookPort = 0] = await freePorts(2);
+  const env = {
+    LOG_LEVEL: 'error',
+    RATE_LIMIT: 'off',
+    REQUEST_TIMEOUT_MS: '5000',
+    PORT: String(port),
+    WEBHOOK_ALLOW: '127.0.0.0/8',
+    WEBHOOK_HTTP: 'true',
+    WEBHOOK_PORTS: String(webhookPort),
+  };
   const start = (): Promise<ServeProcess> => startServe({ url, env });
   let served = await start();
   const ways = {
@@ -55,6 +65,7 @@ export const startVictim = async (nemesis: string, prepare: (url: string) => Pro
   return {
     base: served.base,
     url,
+    webhookPort,
     harm: (turn) => chosen[turn % chosen.length]!(),
     remove: async () => {
       await served.stop('SIGKILL');

@@ -41,10 +41,12 @@ describe('a history under faults', () => {
     victim = await startVictim(HISTORY_NEMESIS, async (url) => {
       accounts = await openAccounts(url);
     });
-    const { base, harm } = victim;
+    const { base, url, webhookPort, harm } = victim;
     let faults = 0;
     const history = await recordHistory({
       base,
+      url,
+      webhookPort,
       accounts,
       seed: HISTORY_SEED,
       operations: OPERATIONS,
