@@ -2,12 +2,14 @@
  * @engines none
  * @tier fast
  */
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { BackgroundJob } from '../../src/base/background-job.ts';
-import { until } from '../harness/until.ts';
+import { VirtualWorld } from '../harness/virtual-world.ts';
 
 const HOUR_MS = 3_600_000;
+/** Any number of short pauses, and no long one. */
+const WHILE_MS = 1000;
 
 type Outcome = number | undefined | Error;
 
@@ -27,18 +29,25 @@ const aJob = (...outcomes: (Outcome | ((job: BackgroundJob) => Outcome))[]) => {
       if (outcome instanceof Error) throw outcome;
       return outcome;
     },
-    retryMs: 1,
+    retryMs: 5,
     log,
     failure: 'not yet',
   });
   return { job, logged, counts };
 };
 
+let world: VirtualWorld;
+beforeEach(() => {
+  world = new VirtualWorld();
+});
+afterEach(() => world.end());
+
 describe('a job in the background', () => {
   test('takes one turn after the other, and none after it was closed', async () => {
     const { job, counts } = aJob(1, 1, HOUR_MS);
     job.start();
-    await until(() => counts.turns === 3);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(3);
     await job.close();
     job.start();
     job.wake();
@@ -49,9 +58,11 @@ describe('a job in the background', () => {
   test('goes on at once when it is woken', async () => {
     const { job, counts } = aJob(HOUR_MS);
     job.start();
-    await until(() => counts.turns === 1);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(1);
     job.wake();
-    await until(() => counts.turns === 2);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(2);
     await job.close();
   });
 
@@ -62,18 +73,21 @@ describe('a job in the background', () => {
     };
     const { job, counts } = aJob(wakes, HOUR_MS);
     job.start();
-    await until(() => counts.turns === 2);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(2);
     await job.close();
   });
 
   test('ends where nothing is left, until it is started again', async () => {
     const { job, counts } = aJob(undefined);
     job.start();
-    await until(() => counts.turns === 1);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(1);
     await Promise.resolve();
     job.wake();
     job.start();
-    await until(() => counts.turns === 2);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(2);
     await job.close();
   });
 
@@ -83,7 +97,8 @@ describe('a job in the background', () => {
     };
     const { job, counts } = aJob(starts, undefined);
     job.start();
-    await until(() => counts.turns === 2);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(2);
     await job.close();
     expect(counts.turns).toBe(2);
   });
@@ -92,7 +107,8 @@ describe('a job in the background', () => {
     const failure = new Error('down');
     const { job, counts, logged } = aJob(failure, failure, failure, 1, failure, HOUR_MS);
     job.start();
-    await until(() => counts.turns === 6);
+    await world.pass(WHILE_MS);
+    expect(counts.turns).toBe(6);
     await job.close();
     expect(logged).toEqual(['not yet', 'not yet']);
   });

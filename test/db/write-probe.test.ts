@@ -2,20 +2,22 @@
  * @engines none
  * @tier fast
  */
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { WriteProbe } from '../../src/db/write-probe.ts';
 import { AppError } from '../../src/base/errors.ts';
+import { VirtualWorld } from '../harness/virtual-world.ts';
 
 // By a clock of its own: what is believed for how long, and that trials do not pile up.
 
-let now = 0;
+let world: VirtualWorld;
 describe('write probe', () => {
   beforeEach(() => {
-    now = 1000;
-    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    world = new VirtualWorld();
+    // Nothing is known at the time 0.
+    world.leap(1000);
   });
   afterEach(() => {
-    jest.restoreAllMocks();
+    world.end();
   });
 
   /** Trials that end when they are told to, how many there were, and how many at once. */
@@ -44,10 +46,10 @@ describe('write probe', () => {
     expect(ends).toHaveLength(1);
     ends[0]?.();
     await answers;
-    now += 2999;
+    world.leap(2999);
     await writability.assert();
     expect(ends).toHaveLength(1);
-    now += 2;
+    world.leap(2);
     void writability.assert();
     expect(ends).toHaveLength(2);
   });
@@ -55,25 +57,25 @@ describe('write probe', () => {
   test('what failed is tried again after a second, and mended by what is stored', async () => {
     const database = aDatabase();
     expect(await asked(database, new Error('full'))).toBe(false);
-    now += 999;
+    world.leap(999);
     expect(await asked(database)).toBe(false);
-    now += 2;
+    world.leap(2);
     expect(await asked(database)).toBe(true);
   });
 
   test('an overloaded database does not change the result', async () => {
     const database = aDatabase();
     expect(await asked(database, new AppError('OVERLOADED'))).toBe(true);
-    now += 3001;
+    world.leap(3001);
     expect(await asked(database, new Error('full'))).toBe(false);
-    now += 1001;
+    world.leap(1001);
     expect(await asked(database, new AppError('OVERLOADED'))).toBe(false);
   });
 
   test('a trial that hangs is waited for by nobody, and is the only one', async () => {
     const { ends, writability } = aDatabase();
-    await Promise.all([writability.assert(), writability.assert()]);
-    await writability.assert();
+    await world.settled(Promise.all([writability.assert(), writability.assert()]));
+    await world.settled(writability.assert());
     expect(ends).toHaveLength(1);
     ends[0]?.(new AppError('TIMEOUT'));
     await new Promise(setImmediate);

@@ -3,11 +3,12 @@
  * @tier fast
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Deadline } from '../../../src/base/deadline.ts';
+import { sleep } from '../../../src/base/runtime.ts';
 import { AppError } from '../../../src/base/errors.ts';
 import { GroupCommit } from '../../../src/db/batching/group-commit.ts';
+import { VirtualWorld } from '../../harness/virtual-world.ts';
 
 const forever = new Deadline();
 
@@ -23,55 +24,67 @@ const doubling = (fail = (): unknown => new Error('negative')) => {
   return { done, groups };
 };
 
+let world: VirtualWorld;
+beforeEach(() => {
+  world = new VirtualWorld();
+});
+afterEach(() => world.end());
+
 describe('group commit', () => {
   test('a call alone is done at once', async () => {
     const { done, groups } = doubling();
     const result = groups.do('a', 1, forever);
     expect(done).toEqual([[1]]);
-    expect(await result).toBe(2);
-    expect(await groups.do('a', 2, forever)).toBe(4);
+    expect(await world.settled(result)).toBe(2);
+    expect(await world.settled(groups.do('a', 2, forever))).toBe(4);
     expect(done).toEqual([[1], [2]]);
   });
 
   test('calls that come while one is done are done together, in order, 64 at most', async () => {
     const { done, groups } = doubling();
     const numbers = Array.from({ length: 100 }, (_, n) => n);
-    expect(await Promise.all(numbers.map((n) => groups.do('a', n, forever)))).toEqual(numbers.map((n) => 2 * n));
+    expect(await world.settled(Promise.all(numbers.map((n) => groups.do('a', n, forever))))).toEqual(
+      numbers.map((n) => 2 * n),
+    );
     expect(done).toEqual([[0], numbers.slice(1, 65), numbers.slice(65)]);
   });
 
   test('calls that concern different things do not wait for each other', async () => {
     const { done, groups } = doubling();
-    await Promise.all([
-      groups.do('a', 1, forever),
-      groups.do('b', 2, forever),
-      groups.do('a', 3, forever),
-      groups.do('b', 4, forever),
-    ]);
+    await world.settled(
+      Promise.all([
+        groups.do('a', 1, forever),
+        groups.do('b', 2, forever),
+        groups.do('a', 3, forever),
+        groups.do('b', 4, forever),
+      ]),
+    );
     expect(done).toEqual([[1], [2], [3], [4]]);
   });
 
   test('a call that fails does not fail the others of its group', async () => {
     const { done, groups } = doubling();
-    const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever)));
+    const outcomes = await world.settled(Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever))));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(done).toEqual([[1], [2, -3, 4], [2, -3], [2], [-3], [4]]);
   });
 
   test('what the service refuses by itself, as when it is overloaded, is not tried for each', async () => {
     const { done, groups } = doubling(() => new AppError('OVERLOADED'));
-    const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever)));
+    const outcomes = await world.settled(Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever))));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
     expect(done).toEqual([[1], [2, -3, 4]]);
     // And the next one is done as ever.
-    expect(await groups.do('a', 5, forever)).toBe(10);
+    expect(await world.settled(groups.do('a', 5, forever))).toBe(10);
   });
 
   test('a limited number of calls waits, and as many again later', async () => {
     const { groups } = doubling();
     const room = 1 + 10_000;
     for (const _ of [1, 2]) {
-      const outcomes = await Promise.allSettled(Array.from({ length: room + 3 }, () => groups.do('a', 1, forever)));
+      const outcomes = await world.settled(
+        Promise.allSettled(Array.from({ length: room + 3 }, () => groups.do('a', 1, forever))),
+      );
       const refused = outcomes.filter(({ status }) => status === 'rejected');
       expect(refused).toHaveLength(3);
       expect(refused[0]).toMatchObject({ reason: { reason: 'OVERLOADED' } });
@@ -84,7 +97,7 @@ describe('group commit', () => {
       await sleep(20);
       return [2 * n];
     });
-    expect(await groups.do('a', 1, deadline)).toBe(2);
+    expect(await world.settled(groups.do('a', 1, deadline))).toBe(2);
     expect(deadline.error).toMatchObject({ reason: 'TIMEOUT' });
   });
 
@@ -95,12 +108,14 @@ describe('group commit', () => {
       await sleep(30);
       return calls;
     });
-    const outcomes = await Promise.allSettled([
-      groups.do('a', 1, forever),
-      groups.do('a', 2, new Deadline(5)),
-      groups.do('a', 3, forever),
-      groups.do('a', 4, new Deadline(45)),
-    ]);
+    const outcomes = await world.settled(
+      Promise.allSettled([
+        groups.do('a', 1, forever),
+        groups.do('a', 2, new Deadline(5)),
+        groups.do('a', 3, forever),
+        groups.do('a', 4, new Deadline(45)),
+      ]),
+    );
     expect(outcomes).toMatchObject([
       { value: 1 },
       { reason: { reason: 'TIMEOUT' } },
@@ -123,7 +138,7 @@ describe('group commit', () => {
       { overtakeMs: 10 },
     );
     const results = [0, 1, 2].map((n) => call.run(`call ${n}`, () => groups.do('a', n, forever)));
-    expect(await Promise.all(results.slice(1))).toEqual([1, 2]);
+    expect(await world.settled(Promise.all(results.slice(1)))).toEqual([1, 2]);
     expect(done).toEqual([
       [[0], 'call 0'],
       [[1, 2], 'call 1'],
@@ -141,7 +156,7 @@ describe('group commit', () => {
       if (calls.includes(-3)) throw new Error('negative');
       return calls;
     });
-    await Promise.allSettled([1, 2, -3, 4].map((n) => context.run(n, () => groups.do('a', n, forever))));
+    await world.settled(Promise.allSettled([1, 2, -3, 4].map((n) => context.run(n, () => groups.do('a', n, forever)))));
     expect(done).toEqual([
       [1, 1],
       [2, 2, -3, 4],
@@ -165,7 +180,7 @@ describe('group commit', () => {
       },
       { overtakeMs: 10_000, isPipelined: true },
     );
-    expect(await Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever)))).toEqual([1, 2, 3]);
+    expect(await world.settled(Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever))))).toEqual([1, 2, 3]);
     expect(happened).toEqual(['1 begin', '2,3 begin', '1 are stored', '2,3 are stored']);
   });
 
@@ -182,8 +197,8 @@ describe('group commit', () => {
     );
     const own = new Deadline(200);
     const results = [groups.do('a', 0, forever), groups.do('a', 1, own), groups.do('a', 2, new Deadline(10_000))];
-    expect(await Promise.all([results[0], results[2]])).toEqual([0, 2]);
-    await expect(results[1]).rejects.toMatchObject({ reason: 'TIMEOUT' });
+    expect(await world.settled(Promise.all([results[0], results[2]]))).toEqual([0, 2]);
+    await expect(world.settled(results[1]!)).rejects.toMatchObject({ reason: 'TIMEOUT' });
     expect(done).toEqual([[0], [1, 2], [1], [2]]);
   });
 
@@ -202,7 +217,7 @@ describe('group commit', () => {
     );
     const all = async (): Promise<number> => {
       done.length = 0;
-      await Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever)));
+      await world.settled(Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever))));
       return done.length;
     };
     expect(await all()).toBe(2);
@@ -220,7 +235,7 @@ describe('group commit', () => {
       },
       { sizeOf: () => 400 * 1024 },
     );
-    await Promise.all(Array.from({ length: 7 }, (_, n) => groups.do('a', n, forever)));
+    await world.settled(Promise.all(Array.from({ length: 7 }, (_, n) => groups.do('a', n, forever))));
     expect(done).toEqual([1, 2, 2, 2]);
   });
 });
