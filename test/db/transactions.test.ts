@@ -25,6 +25,7 @@ import { schema } from '../../src/app/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
+import { VirtualWorld } from '../harness/virtual-world.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -365,13 +366,18 @@ describe('database', () => {
     test('those that wait too long all end as OVERLOADED, and leave nothing', async () => {
       const name = await aCounter();
       const release = await holdWriteLock(database.url);
-      const started = performance.now();
+      const world = new VirtualWorld();
+      const started = world.now;
       const took: number[] = [];
-      const works = Array.from({ length: 20 }, () =>
-        db.transaction((tx) => add(tx, name)).finally(() => took.push(performance.now() - started)),
-      );
-      const outcomes = await Promise.allSettled(works);
-      expect(outcomes).toEqual(works.map(() => ({ status: 'rejected', reason: overloaded })));
+      try {
+        const works = Array.from({ length: 20 }, () =>
+          db.transaction((tx) => add(tx, name)).finally(() => took.push(world.now - started)),
+        );
+        const outcomes = await world.settled(Promise.allSettled(works));
+        expect(outcomes).toEqual(works.map(() => ({ status: 'rejected', reason: overloaded })));
+      } finally {
+        world.end();
+      }
       // All at the same time, not one after the other.
       expect(Math.min(...took)).toBeGreaterThan(4000);
       expect(Math.max(...took)).toBeLessThan(2 * Math.min(...took));

@@ -17,6 +17,7 @@ import { nameLookUp } from '../../../src/event/webhook/sender/names.ts';
 import { MAX_ATTEMPTS, nextAttempt } from '../../../src/event/webhook/sender/schedule.ts';
 import { isTaken, send, signedHeaders } from '../../../src/event/webhook/sender/send.ts';
 import { newSecret } from '../../../src/event/webhook/secrets.ts';
+import { VirtualWorld } from '../../harness/virtual-world.ts';
 import { NXDOMAIN, SERVFAIL, startNameServer } from '../../harness/servers/name-server.ts';
 
 const NOT_PUBLIC = 'It may not be called: its name has no public address.';
@@ -181,10 +182,20 @@ describe('a message to an endpoint', () => {
     expect([answer.status, isTaken(answer), requests.length]).toEqual([302, false, 1]);
   });
 
-  test('is not sent where the name leads to a private address', async () => {
-    const answer = await to('/', { allowed: [] });
+  test('is not sent where the name leads to a private address, which takes a second to tell', async () => {
+    requests = [];
+    const world = new VirtualWorld();
+    const began = world.now;
+    try {
+      const lookUp = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+      const message = { url: `${base}/`, headers: {}, body: '{}' };
+      const answer = await world.settled(send(message, { ...policy, allowed: [] }, lookUp));
+      expect([answer.status, answer.text]).toEqual([undefined, NOT_PUBLIC]);
+      expect(world.now - began).toBe(1000);
+    } finally {
+      world.end();
+    }
     expect(requests).toEqual([]);
-    expect([answer.status, answer.text]).toEqual([undefined, NOT_PUBLIC]);
   });
 
   test('that cannot be sent says the same to its owner, whatever the name leads to', async () => {
