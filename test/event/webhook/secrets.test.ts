@@ -17,15 +17,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Webhook } from 'standardwebhooks';
-import { systemActor } from '../../../src/auth/audit/log.ts';
 import { Renewal } from '../../../src/app/renewal.ts';
 import { storedIdToBytes } from '../../../src/db/values.ts';
 import { newSecret, renewSecrets, WebhookSecrets } from '../../../src/event/webhook/secrets.ts';
-import { testWebhook } from '../../../src/event/webhook/deliveries.ts';
-import type { Message } from '../../../src/event/webhook/sender/send.ts';
-import { WebhookSender } from '../../../src/event/webhook/sender/sender.ts';
-import { createWebhook } from '../../../src/event/webhook/webhooks.ts';
 import { type Output, type Reply, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { runCommand } from '../../harness/app/command.ts';
 import { engine } from '../../harness/app/database.ts';
@@ -155,62 +149,6 @@ describe('the secrets of webhooks', () => {
     expect(await renewSecrets(db, secretsBy(key, next))).toBeGreaterThan(0);
     expect(secrets.decrypt((await storedOf(id)).old_secret!, id)).toBe(secret);
   });
-
-  test.each(['active', 'pending'])(
-    'sign nothing without their key, and the owner of a webhook that is %s is told',
-    async (state) => {
-      await write('DELETE FROM webhooks');
-      const { db, log, protection } = app.context;
-      const by = systemActor();
-      const policy = { allowed: [], ports: [443], allowsHttp: false };
-      let time = Date.now();
-      const sent: Message[] = [];
-      const startBy = (used: WebhookSecrets): WebhookSender => {
-        const sender = new WebhookSender(db, {
-          log,
-          pause: protection.maintenance,
-          now: () => new Date(time),
-          policy,
-          secrets: used,
-          deliver: (message) => {
-            sent.push(message);
-            const { data } = JSON.parse(message.body) as { data: object };
-            return Promise.resolve({ status: 200, text: '', body: JSON.stringify(data), retryAfter: undefined });
-          },
-        });
-        sender.start();
-        return sender;
-      };
-      const made = await db.transaction((tx) =>
-        createWebhook(tx, { userId: owner.id, url: URL }, { policy, secrets }, by),
-      );
-      await write('UPDATE webhooks SET state = ?', [state]);
-      if (state === 'active') await db.transaction((tx) => testWebhook(tx, made.id, by));
-      const reasonOf = async () => (await app.call('webhook.list', {}, owner.key)).items.map((one) => one.reason);
-
-      const without = startBy(secretsBy(aKey()));
-      await until(async () => String(await reasonOf()).includes('cannot be decrypted'));
-      // More often than challenges may go without an answer.
-      for (let n = 0; n < 6; n += 1) {
-        const [before] = await db.read<{ lease_until: string }>('SELECT lease_until FROM webhooks');
-        time += 31_000;
-        await until(
-          async () =>
-            (await db.read<{ lease_until: string }>('SELECT lease_until FROM webhooks'))[0]!.lease_until >
-            before!.lease_until,
-        );
-      }
-      await without.close();
-      expect(sent).toEqual([]);
-      time += 31_000;
-      const withKey = startBy(secrets);
-      await until(() => sent.length > 0);
-      await until(async () => (await reasonOf())[0] === null);
-      await withKey.close();
-      const [{ body, headers }] = sent as [Message];
-      expect(() => new Webhook(made.secret).verify(body, headers)).not.toThrow();
-    },
-  );
 });
 
 describe('a service without a key', () => {
