@@ -52,6 +52,12 @@ const plain = (url: string): string =>
 export const withAddress = (document: string, base: string): string =>
   document.replaceAll(EXAMPLE_ADDRESS, plain(base));
 
-/** The published documents as JSON, by the paths that serve them, with the example address until `withAddress` replaces it. */
-export const documents = (config: Config): [path: string, json: string][] =>
-  Object.entries(files).map(([path, document]) => [path, escapeUnseen(JSON.stringify(published(document, config)))]);
+/**
+ * Functions that make the published documents as JSON, by the paths that serve them, with the example address until
+ * `withAddress` replaces it.
+ */
+export const documents = (config: Config): [path: string, jsonOf: () => string][] =>
+  Object.entries(files).map(([path, document]) => [
+    path,
+    () => escapeUnseen(JSON.stringify(published(document, config))),
+  ]);

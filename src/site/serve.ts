@@ -105,6 +105,7 @@ export const leadToFolder = (router: Router, folder: string): void => {
 };
 
 /** Serves a page of ours, which changes only with a release, at a path. */
-export const servePage = (router: Router, path: string, html: string): void => {
-  router.all(path, readOnly, pagePolicy(), revalidated('html', html));
+export const servePage = (router: Router, path: string, htmlOf: () => string): void => {
+  const page = lazily(() => revalidated('html', htmlOf()));
+  router.all(path, readOnly, pagePolicy(), page);
 };

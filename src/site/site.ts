@@ -81,9 +81,10 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   const router = express.Router({ caseSensitive: true, strict: true });
   const atAddress = (type: string, text: string): RequestHandler =>
     byAddress(config, (base = `http://localhost:${config.port}`) => revalidated(type, withAddress(text, base)));
-  for (const [path, json] of documents(config)) {
-    router.all(path, readOnly, atAddress('json', json));
-    const asYaml = async () => atAddress('application/yaml', await yamlOf(JSON.parse(json) as object));
+  for (const [path, jsonOf] of documents(config)) {
+    const asJson = () => atAddress('json', jsonOf());
+    router.all(path, readOnly, lazily(asJson));
+    const asYaml = async () => atAddress('application/yaml', await yamlOf(JSON.parse(jsonOf()) as object));
     router.all(path.replace(/json$/, 'yaml'), readOnly, lazily(asYaml));
   }
   router.use(landing(config));
