@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Scope } from '../../contract/index.ts';
+import { expiringAfter } from '../base/runtime.ts';
 import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -142,7 +143,7 @@ export class KeyVerifier {
 
   // Both are made when a key first comes: they take milliseconds, and each space of a sandbox has its own.
   get #known(): LRUCache<string, Promise<KnownKey | undefined>> {
-    return (this.#knownMade ??= new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS }));
+    return (this.#knownMade ??= new LRUCache({ max: REMEMBERED_KEYS, ...expiringAfter(REMEMBER_MS) }));
   }
 
   /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { expiringAfter, performance } from '../../base/runtime.ts';
 import type { ContentKind } from '../kind.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
@@ -26,8 +27,6 @@ const COUNTED_TAGS = 20_000;
 const COUNT_BELIEVED_MS = 60_000;
 /** How long a name is shown after an operator spelled it anew. */
 const NAME_BELIEVED_MS = 60_000;
-/** To look at the clock for each name would cost more than to find it. */
-const CLOCK_TICK_MS = 1000;
 
 const keyOf = ({ table }: ContentKind, slug: string): string => `${table} ${slug}`;
 
@@ -55,6 +54,8 @@ export const currentTags: TagNames = {
 export class TagDictionary implements TagNames {
   readonly #db: Database;
   readonly #names: LRUCache<number, TagName>;
+  /** The time at which names were last looked up. */
+  #time = 0;
   /** How often a name was known. */
   readonly lookUps = { hits: 0, misses: 0 };
   #made: LRUCache<string, KnownTag> | undefined;
@@ -62,22 +63,23 @@ export class TagDictionary implements TagNames {
   /** A name that changed is shown as it is after `believedMs` at the latest. */
   constructor(db: Database, believedMs = NAME_BELIEVED_MS) {
     this.#db = db;
-    const ttlResolution = Math.min(CLOCK_TICK_MS, believedMs / 2);
     this.#names = new LRUCache<number, TagName>({
       maxSize: MAX_BYTES,
       sizeCalculation: bytesOf,
-      ttl: believedMs - ttlResolution,
-      ttlResolution,
+      ...expiringAfter(believedMs),
+      // To look at the clock for each name would cost more than to find it.
+      perf: { now: () => this.#time },
     });
   }
 
   /** Made when it is first needed: it takes milliseconds, and each space of a sandbox has its own. */
   get #counted(): LRUCache<string, KnownTag> {
-    return (this.#made ??= new LRUCache({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS }));
+    return (this.#made ??= new LRUCache({ max: COUNTED_TAGS, ...expiringAfter(COUNT_BELIEVED_MS) }));
   }
 
   /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */
   async namesOf(reader: Reader, lists: readonly string[]): Promise<TagName[][]> {
+    this.#time = performance.now();
     const missing = new Set<number>();
     const tags = lists.map((list) => {
       if (list === '') return [];

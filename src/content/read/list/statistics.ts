@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { expiringAfter } from '../../../base/runtime.ts';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import { countFromDb, timeToDb } from '../../../db/values.ts';
@@ -13,7 +14,7 @@ const MAX_COUNTED = 10 * MAX_PAGE_DEPTH;
 /** The numbers that plans go by. Answers never come from here. SQL: lists wait for them, and counting ends at a limit. */
 export class Statistics {
   readonly #reader: Reader;
-  readonly #known = new LRUCache<string, number>({ max: REMEMBERED, ttl: BELIEVED_MS });
+  readonly #known = new LRUCache<string, number>({ max: REMEMBERED, ...expiringAfter(BELIEVED_MS) });
 
   constructor(reader: Reader) {
     this.#reader = reader;
