@@ -200,6 +200,17 @@ describe('image.update', () => {
     expect(await app.call('image.getById', { id: post.id }, author.key)).toEqual(updated);
   });
 
+  test('never goes back in time, whose clock another instance may have ahead', async () => {
+    const author = await app.aUser();
+    const { id, updatedAt } = await app.anImagePost({}, author);
+    clock -= 5000;
+    try {
+      expect(await app.call('image.update', { id, title: 'later' }, author.key)).toMatchObject({ updatedAt });
+    } finally {
+      clock += 5000;
+    }
+  });
+
   test('changes all at once', async () => {
     const author = await app.aUser();
     const post = await app.anImagePost({ tagNames: ['gone'] }, author);

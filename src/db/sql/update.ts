@@ -1,6 +1,9 @@
 import type { Parameter, Transaction } from '../connection.ts';
 
-/** Updates the row with this id to the values of `changes`, at least one. Returns the number of rows changed. */
+/**
+ * Updates the row with this id to the values of `changes`, at least one. Returns the number of rows changed. The time of the last
+ * change never goes back, where the clock of another instance was ahead.
+ */
 export const updateRow = <Row extends { id: string }>(
   tx: Transaction,
   entity: string,
@@ -14,9 +17,15 @@ export const updateRow = <Row extends { id: string }>(
     driver.preparePersistentValue(values[column.propertyName], column) as Parameter;
   const changed = columns.filter(({ propertyName }) => propertyName in changes);
   const key = columns.filter(({ propertyName }) => propertyName === 'id');
+  const assignments = changed.map((column): [sql: string, parameters: Parameter[]] => {
+    const name = driver.escape(column.databaseName);
+    const value = stored(column);
+    return column.propertyName === 'updatedAt'
+      ? [`${name} = CASE WHEN ${name} > ? THEN ${name} ELSE ? END`, [value, value]]
+      : [`${name} = ?`, [value]];
+  });
   return tx.execute(
-    `UPDATE ${driver.escape(tableName)} SET ${changed.map(({ databaseName }) => `${driver.escape(databaseName)} = ?`).join(', ')}
-    WHERE id = ?`,
-    [...changed, ...key].map(stored),
+    `UPDATE ${driver.escape(tableName)} SET ${assignments.map(([sql]) => sql).join(', ')} WHERE id = ?`,
+    [...assignments.flatMap(([, parameters]) => parameters), ...key.map(stored)],
   );
 };
