@@ -27,8 +27,8 @@ const options = { log, now: currentDate, pause: { isPermanent: false, isOn: () =
 let world: VirtualWorld;
 afterEach(() => world.end());
 
-/** Delivers one event to an endpoint that answers 503 to all but the challenge, until its webhook is paused. */
-const deadEndpoint = async () => {
+/** A webhook whose endpoint answers 503 to all but the challenge. */
+const openDeadEndpoint = async () => {
   world = new VirtualWorld();
   const db = await Database.open('sqlite::memory:', schema, { recordsEvents: true });
   await db.migrate();
@@ -52,19 +52,32 @@ const deadEndpoint = async () => {
   const sender = new WebhookSender(db, { ...options, policy, secrets: webhookSecrets, deliver });
   sender.start();
   await world.pass(1000);
-  const record = storedIdToBytes(newId(currentDate()));
-  await db.transaction((tx) => recordEvents(tx, [{ type: 'game.created', record }], currentDate()));
-  await relay.moveNow();
-  await world.pass(1000);
+  const tell = async (record: Uint8Array): Promise<void> => {
+    await db.transaction((tx) => recordEvents(tx, [{ type: 'game.created', record }], currentDate()));
+    await relay.moveNow();
+    await world.pass(1000);
+  };
+  const close = async (): Promise<void> => {
+    const closing = Promise.all([sender.close(), db.close()]);
+    await world.pass(0);
+    await closing;
+  };
+  return { db, attempts, webhook, tell, close };
+};
+
+const aRecord = (): Uint8Array => storedIdToBytes(newId(currentDate()));
+
+/** Delivers one event to an endpoint that is dead, until its webhook is paused. */
+const deadEndpoint = async () => {
+  const { db, attempts, webhook, tell, close } = await openDeadEndpoint();
+  await tell(aRecord());
   for (let pauses = 0; pauses < 20 && (await webhook()).state === 'active'; pauses += 1) {
     world.leap((await webhook()).nextAt.getTime() - world.now);
     await world.pass(1000);
   }
   const { state, reason } = await webhook();
   const [delivery] = await deliveriesIn(db).find();
-  const closing = Promise.all([sender.close(), db.close()]);
-  await world.pass(0);
-  await closing;
+  await close();
   return { attempts, state, reason, delivery };
 };
 
@@ -83,5 +96,18 @@ describe('an endpoint that is dead for days', () => {
     world.end();
     // With the same seed, all of it happens again, to the millisecond and under the same ids.
     expect(await deadEndpoint()).toMatchObject({ attempts, delivery });
+  });
+
+  test('rests with its later events of the same record until the first is due', async () => {
+    const { db, webhook, tell, close } = await openDeadEndpoint();
+    const record = aRecord();
+    await tell(record);
+    await tell(record);
+    world.leap(60_000);
+    await world.pass(2000);
+    const [first, second] = await deliveriesIn(db).find({ order: { position: 'ASC' } });
+    expect([first?.attempts, second?.attempts]).toEqual([2, 0]);
+    expect((await webhook()).nextAt).toEqual(first?.nextAt);
+    await close();
   });
 });

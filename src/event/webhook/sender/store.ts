@@ -1,4 +1,4 @@
-import { In, IsNull, LessThan, LessThanOrEqual } from 'typeorm';
+import { In, IsNull, LessThan, LessThanOrEqual, type SelectQueryBuilder } from 'typeorm';
 import type { WebhookState } from '../../../../contract/index.ts';
 import type { Reader, Transaction } from '../../../db/connection.ts';
 import { insertRows } from '../../../db/sql/insert.ts';
@@ -159,26 +159,29 @@ export const pullEvents = (
     }
   });
 
-/** Some deliveries to make now: of each record the first one that waits. */
-export const readDueDeliveries = (
-  reader: Pick<Reader, 'manager'>,
-  id: string,
-  now: Date,
-  limit: number,
-): Promise<DeliveryRow[]> => {
+/** The deliveries of a webhook that may be made: of each record the first one that waits. */
+const firstOfRecords = (reader: Pick<Reader, 'manager'>, id: string): SelectQueryBuilder<DeliveryRow> => {
   const deliveries = deliveriesIn(reader).createQueryBuilder('d');
   const earlier = deliveries
     .subQuery()
     .select('1')
     .from('WebhookDelivery', 'e')
     .where("e.webhookId = d.webhookId AND e.recordId = d.recordId AND e.state = 'waiting' AND e.position < d.position");
-  return deliveries
-    .where({ webhookId: id, state: 'waiting', nextAt: LessThanOrEqual(now) })
-    .andWhere(`NOT EXISTS ${earlier.getQuery()}`)
+  return deliveries.where({ webhookId: id, state: 'waiting' }).andWhere(`NOT EXISTS ${earlier.getQuery()}`);
+};
+
+/** Some deliveries to make now. */
+export const readDueDeliveries = (
+  reader: Pick<Reader, 'manager'>,
+  id: string,
+  now: Date,
+  limit: number,
+): Promise<DeliveryRow[]> =>
+  firstOfRecords(reader, id)
+    .andWhere({ nextAt: LessThanOrEqual(now) })
     .orderBy({ 'd.position': 'ASC', 'd.id': 'ASC' })
     .limit(limit)
     .getMany();
-};
 
 export const changeState = async (
   tx: Transaction,
@@ -285,12 +288,7 @@ export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: Leas
     const webhook = await lockLeased(tx, leased);
     if (!webhook) return;
     const { id } = leased;
-    const [next] = await deliveriesIn(tx).find({
-      select: { id: true, nextAt: true },
-      where: { webhookId: id, state: 'waiting' },
-      order: { nextAt: 'ASC' },
-      take: 1,
-    });
+    const next = await firstOfRecords(tx, id).orderBy('d.nextAt', 'ASC').limit(1).getOne();
     const nextAt = webhook.state === 'pending' ? webhook.nextAt : (next?.nextAt ?? NEVER);
     await webhooksIn(tx).update({ id }, { leaseUntil: now, nextAt });
   });
