@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { copyEqualsLists, erasureIsWhole, feedIsWhole, messagesAreWhole } from './feed-checks.ts';
 import { type Anomaly, type Check, creationsIn, type Entry, erasureIn, readsIn, type Seen } from './history.ts';
-import { grouped, isOf, kindOf, listed, quietMoments } from './moments.ts';
+import { grouped, isOf, isToggle, kindOf, listed, quietMoments } from './moments.ts';
 
 // The promises of which no order of operations has to be found: functions of a whole history.
 
@@ -39,6 +39,15 @@ export const createsOnce: Check = (history) => {
   return anomalies;
 };
 
+/**
+ * Whether an answer shows what was asked for. That it is a kept one says nothing: the service itself repeats a transaction whose
+ * COMMIT was not answered.
+ */
+const isOwnAnswer = ({ input, mark, record, output }: Entry): boolean =>
+  (mark === undefined || output?.mark === mark) &&
+  (record === undefined || output?.id === undefined || output.id === record) &&
+  (typeof input['nickname'] !== 'string' || output?.nickname === input['nickname']);
+
 /** A repetition has the answer of the first, to the letter; the same key with another input is refused. */
 export const repeatsAnswerAlike: Check = (history) => {
   const anomalies: Anomaly[] = [];
@@ -53,8 +62,7 @@ export const repeatsAnswerAlike: Check = (history) => {
   for (const entries of calls.values()) {
     const [first, ...more] = entries;
     if (first?.outcome !== 'ok') continue;
-    if (first.repeats === undefined && first.attempts === 1 && first.isReplayed)
-      note('a new call got the answer of another one', [first]);
+    if (!isOwnAnswer(first)) note('a call got the answer of another one', [first]);
     for (const entry of more) {
       if (entry.repeats === 'other input') {
         if (entry.outcome === 'ok') note('another input was not refused', [first, entry]);
@@ -232,6 +240,7 @@ export const answersFit: Check = (history) => {
     .filter(
       ({ operation, outcome, user }) => operation.startsWith('game') && outcome === 'ok' && user !== erasure?.user,
     );
+  const toggles = grouped(history.filter(isToggle), ({ record }) => record);
   const counters: Record<string, 'likeCount' | 'favoriteCount'> = { likes: 'likeCount', favorites: 'favoriteCount' };
   for (const entry of history) {
     const { record, output, items, input } = entry;
@@ -243,8 +252,12 @@ export const answersFit: Check = (history) => {
     if (isOf(entry, 'list') && !items.every((one) => hasTags({ ...entry, output: one }, tagSlugs)))
       note('shows one without the tags', [entry]);
     const counter = counters[sortBy];
-    if (counter && items.some((one, n) => n > 0 && (one[counter] ?? 0) > (items[n - 1]?.[counter] ?? 0)))
-      note('is in another order', [entry]);
+    // Its counts may be newer than its order.
+    const isStill = (one: Seen): boolean =>
+      !(toggles.get(one.id ?? '') ?? []).some((toggle) => toggle.call < entry.return && toggle.return > entry.call);
+    const isLess = (one: Seen, n: number): boolean =>
+      n > 0 && counter !== undefined && (one[counter] ?? 0) > (items[n - 1]?.[counter] ?? 0);
+    if (counter && items.every(isStill) && items.some(isLess)) note('is in another order', [entry]);
     if (
       entry.operation === 'user.search' &&
       input['query'] === 'user' &&

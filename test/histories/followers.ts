@@ -20,6 +20,7 @@ export const follow = async (
   session: Session,
   types: readonly string[] | undefined,
   isStopped: () => boolean,
+  restMs = REST_MS,
 ): Promise<void> => {
   let after: string | undefined;
   while (!isStopped()) {
@@ -29,7 +30,7 @@ export const follow = async (
       ...(types && { types }),
     });
     after = page?.cursor ?? after;
-    if (!page?.hasMore) await sleep(REST_MS);
+    if (!page?.hasMore) await sleep(restMs);
   }
 };
 

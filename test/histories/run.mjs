@@ -4,11 +4,11 @@
 //   --file FILE   keeps the history, an entry a line
 //   --update      writes what it found into RESULTS.md
 //   --planted [part of a name …]   plants the faults of planted.mjs one after the other, and expects each to be found
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { markdownTable } from '../harness/markdown-table.mjs';
+import { updateTable } from '../harness/markdown-table.mjs';
 import { inWorktree, run, withPatch } from '../mutants/plant.mjs';
 import { planted } from './planted.mjs';
 
@@ -57,32 +57,6 @@ const check = (tree, { engine, nemesis, operations, seed, file }) => {
 
 const RESULTS = join(import.meta.dirname, 'RESULTS.md');
 
-/** Puts rows into the table below a heading of RESULTS.md, in place of those that begin with the same `keys` cells. */
-const update = (heading, header, rows, keys) => {
-  const keyOf = (row) => row.slice(0, keys).join(' ');
-  const sections = readFileSync(RESULTS, 'utf8').split(/^(?=## )/m);
-  const written = sections.map((section) => {
-    if (!section.startsWith(`## ${heading}\n`)) return section;
-    const lines = section.trimEnd().split('\n');
-    const old = lines.filter((line) => line.startsWith('|')).slice(2);
-    const cells = old.map((line) =>
-      line
-        .slice(1, -1)
-        .split(' | ')
-        .map((cell) => cell.trim()),
-    );
-    const all = new Map([...cells, ...rows].map((row) => [keyOf(row), row]));
-    const sorted = [...all].toSorted(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }));
-    const prose = lines.filter((line) => !line.startsWith('|')).join('\n');
-    const table = markdownTable(
-      header,
-      sorted.map(([, row]) => row),
-    );
-    return `${prose.trim()}\n\n${table}\n\n`;
-  });
-  writeFileSync(RESULTS, `${written.join('').trimEnd()}\n`);
-};
-
 const HEADER = [
   'Database',
   'Nemesis',
@@ -116,7 +90,7 @@ const once = () => {
     words,
     seconds,
   ].map(String);
-  if (values.update) update('Runs', HEADER, [row], 4);
+  if (values.update) updateTable(RESULTS, 'Runs', HEADER, [row], 4);
   if (!isDone) console.error(said);
   console.log(
     `${isDone ? 'allowed' : 'NOT ALLOWED'}: ${ok} calls succeeded, ${refused} were refused, ${unknown} have an unknown outcome;`,
@@ -161,7 +135,8 @@ const plantAll = () => {
     }),
   );
   if (values.update)
-    update(
+    updateTable(
+      RESULTS,
       'Planted faults',
       ['Fault', 'What it breaks', 'Database', 'Nemesis', 'Operations', 'Seed', 'Found by', 'Seconds'],
       rows,

@@ -83,7 +83,9 @@ interface Repeatable {
 /** A client: it takes one step after the other, as its random numbers say. */
 export class Walker {
   readonly user: string;
-  readonly #random: Random;
+  readonly #seed: string;
+  #random: Random;
+  #steps = 0;
   readonly #session: Session;
   readonly #anonymous: Session;
   readonly #records: ActiveRecords;
@@ -105,7 +107,8 @@ export class Walker {
     { isDoomed = false } = {},
   ) {
     this.user = account.id;
-    this.#random = new Random(`${seed} ${client}`);
+    this.#seed = `${seed} ${client}`;
+    this.#random = new Random(this.#seed);
     this.#session = new Session(history, reached, client, account);
     this.#anonymous = new Session(history, reached, client);
     this.#records = records;
@@ -119,7 +122,15 @@ export class Walker {
     this.#anonymous.close();
   }
 
+  /** Leaves the next step out. */
+  skip(): void {
+    this.#steps += 1;
+  }
+
+  /** Takes the next step. It has random numbers of its own, and so does not depend on the steps before it. */
   async step(): Promise<void> {
+    this.#random = new Random(`${this.#seed} ${this.#steps}`);
+    this.#steps += 1;
     const lacking = kinds.filter((kind) => this.#records.lacks(kind));
     if (lacking.length > 0 && this.#random.chance(0.3)) return this.#create(this.#random.pick(lacking));
     const kind = this.#random.pick(kinds);
