@@ -62,6 +62,8 @@ export const openClient = (base: string, key?: string, { patienceMs, connect }: 
         ...headers,
       },
     });
+    // It may fail within its answer, of which the reader of the answer is told.
+    sent.on('error', () => undefined);
     const giveUp = (): void => void sent.destroy(Object.assign(new Error('no answer in time'), { code: TOO_LATE }));
     const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
     sent.end(body);
@@ -76,8 +78,6 @@ export const openClient = (base: string, key?: string, { patienceMs, connect }: 
       return { kind: kindOf(code, response ? 'half' : 'broken'), code };
     } finally {
       clearTimeout(late);
-      // What is left of a failed request must not fail unheard.
-      sent.on('error', () => undefined);
     }
   };
 
