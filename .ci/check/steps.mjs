@@ -98,7 +98,13 @@ export const steps = [
     minutes: 30,
     alone: true,
     tests: true,
-    apart: [...PROSE, ...but('docs', 'events.md', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut('fault', 'histories')],
+    apart: [
+      ...PROSE,
+      ...but('docs', 'events.md', 'scaling.md'),
+      ...PAGES,
+      ...SDKS,
+      ...testsBut('fault', 'histories', 'simulation'),
+    ],
   },
   {
     name: 'fuzzing',

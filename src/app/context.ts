@@ -91,7 +91,7 @@ export interface Context extends RpcContext {
   };
 }
 
-/** What stands in place of a network: a sandbox has no endpoints, and a simulation no files. */
+/** Substitutes for endpoints and files, which a sandbox and a simulation have not. */
 interface Substitutes extends Pick<DatabaseOptions, 'connect'> {
   /** Answers the messages of webhooks in place of their endpoints. */
   deliver?: typeof send;
