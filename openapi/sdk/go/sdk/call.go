@@ -137,7 +137,10 @@ func (c *call) judge(reply *reply, err error, read func(*reply) error) (failure 
 	case reply.isTooLong:
 		return c.unexpected(reply, tooLong), nil
 	case !reply.isFailure():
-		return read(reply), nil
+		failure = read(reply)
+		// It broke off on its way, as where a connection breaks.
+		unexpected, ok := failure.(*UnexpectedReplyError)
+		return failure, c.waitIf(ok && unexpected.problem == cutOff, nil)
 	}
 	refusal := c.apiError(reply)
 	// Another server hasn't found the path: this says nothing of a record.

@@ -16,6 +16,7 @@ MOST_BYTES = 64 * 2**20
 TOO_LONG = f" with a body of more than {MOST_BYTES // 2**20} MiB"
 FOREIGN = ", which is no reply of {{service}}"
 NO_STREAM = ", which is no stream of events"
+CUT_OFF = " whose JSON is cut off"
 _NO_ENVELOPE = " without the gateway's envelope"
 _MOST_LEVELS = 100
 _MOST_FOREIGN_TEXT = 200
@@ -55,7 +56,7 @@ def _fault_of(body: bytes, media_type: str | None, error: Exception | None) -> s
     if error:
         # Of a number without an end, msgspec says only where it reads no further.
         is_cut = "truncated" in str(error) or f"(byte {len(body)})" in str(error)
-        return " whose JSON is cut off" if is_cut else " whose JSON is not valid"
+        return CUT_OFF if is_cut else " whose JSON is not valid"
     return _NO_ENVELOPE
 
 

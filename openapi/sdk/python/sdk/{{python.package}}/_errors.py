@@ -147,6 +147,8 @@ class UnexpectedReplyError(GatewayError):
     """The first 500 characters of the reply."""
     headers: httpx.Headers
     """The headers of the reply."""
+    is_cut_off: bool
+    """Whether it broke off on its way. Then the call was tried again, as where a connection breaks."""
 
     def __init__(
         self,
@@ -156,6 +158,7 @@ class UnexpectedReplyError(GatewayError):
         request_id: str | None,
         body: str,
         headers: httpx.Headers,
+        is_cut_off: bool,
         operation: str,
         attempts: int,
         idempotency_key: str | None,
@@ -166,3 +169,4 @@ class UnexpectedReplyError(GatewayError):
         self.request_id = request_id
         self.body = body
         self.headers = headers
+        self.is_cut_off = is_cut_off

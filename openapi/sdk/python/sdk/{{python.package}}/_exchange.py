@@ -16,7 +16,7 @@ import msgspec
 
 from . import _errors as errors
 from ._attempts import attempt_event, call_hooks
-from ._bodies import FOREIGN, MOST_BYTES, NO_STREAM, TOO_LONG, UnreadableError, read_output
+from ._bodies import CUT_OFF, FOREIGN, MOST_BYTES, NO_STREAM, TOO_LONG, UnreadableError, read_output
 from ._failures import end_of, failure_in, one_line, words_of
 from ._operations import READS
 from ._response import Response, rate_limit_of
@@ -287,6 +287,7 @@ class Exchange(Generic[T]):
             # A character has at most four bytes.
             body=body[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")[:_SHOWN_OF_BODY],
             headers=headers,
+            is_cut_off=fault == CUT_OFF,
             **self._call(),
         )
 

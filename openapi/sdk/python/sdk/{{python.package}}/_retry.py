@@ -15,7 +15,7 @@ from tenacity import RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.retry import retry_base
 from tenacity.stop import stop_base
 
-from ._errors import ApiConnectionError, ApiError, GatewayError
+from ._errors import ApiConnectionError, ApiError, GatewayError, UnexpectedReplyError
 
 _STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_RETRY_AFTER = 60
@@ -82,7 +82,7 @@ def may_be_retried(error: BaseException) -> bool:
         return is_passing and not _is_refused_certificate(cause) and not _wants_password(cause)
     if isinstance(error, ApiError):
         return may_pass(error.status, error.reason, error.headers) and (error.retry_after or 0) < _LONGEST_RETRY_AFTER
-    return False
+    return isinstance(error, UnexpectedReplyError) and error.is_cut_off
 
 
 def _wait(state: RetryCallState) -> float:

@@ -5,7 +5,7 @@ import type { FailedCall, FailedReply, Failure, GatewayError } from './errors.js
 import type { CallOptions, FetchReply, WriteOptions } from './options.js';
 import { limitsOf, setHeaders } from './settings.js';
 import type { Limits, Settings } from './settings.js';
-import { readBody } from './wire/body.js';
+import { CUT_OFF, readBody } from './wire/body.js';
 import type { Body } from './wire/body.js';
 import { connectionFaultOf } from './wire/fault.js';
 import {
@@ -162,7 +162,11 @@ const callOnce = <T>(settings: Settings, operation: Operation, input: object): T
     const failed = failedOutcomeOf(call, reply, settings);
     if (failed) return failed;
     const read = readOutput(reply, { ...operation, cursor });
-    if ('fault' in read) return { error: new UnexpectedReplyError(call, reply, read.fault), wait: null };
+    if ('fault' in read) {
+      // It broke off on its way, as where a connection breaks.
+      const wait = read.fault === CUT_OFF ? waitAfter(call.attempts, null) : null;
+      return { error: new UnexpectedReplyError(call, reply, read.fault), wait };
+    }
     return repliedWith(call, reply, read.data as T);
   };
 };

@@ -20,7 +20,7 @@ func faultOf(t *testing.T, contentType, body string, call func(*gateway.Client) 
 			w.Header().Set("Content-Type", contentType)
 		}
 		fmt.Fprint(w, body)
-	})
+	}, gateway.WithMaxRetries(0))
 	err := call(client)
 	var strange *gateway.UnexpectedReplyError
 	if !errors.As(err, &strange) || requests.Load() != 1 {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use uuid::Uuid;
 
-use crate::error::{ApiError, Error};
+use crate::error::{ApiError, Error, Fault};
 
 /// From here on, the caller is told instead of waiting.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -23,6 +23,8 @@ pub(crate) fn wait_after(error: &Error, attempts: u32) -> Option<Duration> {
         },
         Error::Connection(error) if error.may_pass => Some(backoff(attempts)),
         Error::Timeout(_) => Some(backoff(attempts)),
+        // It broke off on its way, as where a connection breaks.
+        Error::UnexpectedReply(error) if matches!(error.fault, Fault::CutOff) => Some(backoff(attempts)),
         _ => None,
     }
 }

@@ -52,11 +52,14 @@ const bracketsOf = (text: string): { levels: number; isOpen: boolean } => {
   return { levels, isOpen: inString || level > 0 };
 };
 
+/** What is wrong with JSON that lacks its end. */
+export const CUT_OFF = ' whose JSON is cut off';
+
 /** What is wrong with a text that should be JSON; undefined if it is `readable`, and not nested too deeply. */
 export const faultOfJson = (text: string, readable: boolean): string | undefined => {
   if (text.trim() === '') return ' with an empty body';
   const { levels, isOpen } = bracketsOf(text);
   if (levels > MAX_LEVELS) return ' whose JSON is nested too deeply';
   if (readable) return undefined;
-  return isOpen ? ' whose JSON is cut off' : ' whose JSON is not valid';
+  return isOpen ? CUT_OFF : ' whose JSON is not valid';
 };

@@ -9,6 +9,9 @@ import java.util.Map;
 
 /** What is wrong with JSON, as the end of a sentence that begins with its media type. */
 final class JsonFaults {
+  /** Of JSON that lacks its end. */
+  static final String CUT_OFF = " whose JSON is cut off";
+
   private static final int LEVELS = 100;
   private static final int MOST_CHARACTERS = 200;
   private static final Map<Class<?>, String> NOUNS =
@@ -27,7 +30,7 @@ final class JsonFaults {
     Brackets brackets = Brackets.of(body.bytes());
     if (brackets.levels() > LEVELS) return " whose JSON is nested too deeply";
     if (isReadable) return " without the gateway's envelope";
-    return brackets.isOpen() ? " whose JSON is cut off" : " whose JSON is not valid";
+    return brackets.isOpen() ? CUT_OFF : " whose JSON is not valid";
   }
 
   /** Of an output with a member of another type. */

@@ -40,6 +40,8 @@ final class Retries {
     if (error instanceof ApiConnectionException) {
       return !Causes.has(error, CertificateException.class) && !Causes.has(error, ProxyRefusal.class);
     }
+    // It broke off on its way, as where a connection breaks.
+    if (error instanceof UnexpectedReplyException) return ((UnexpectedReplyException) error).isCutOff();
     return error instanceof ApiException && isWorthwhile((ApiException) error);
   }
 

@@ -11,6 +11,8 @@ public final class UnexpectedReplyException extends GatewayException {
   private final int status;
   /** How the reply begins. */
   private final String body;
+  /** Whether it broke off on its way. */
+  private final boolean isCutOff;
   private final transient HttpHeaders headers;
 
   UnexpectedReplyException(Attempt attempt, int status, HttpHeaders headers, Body body, String fault, Throwable cause) {
@@ -18,6 +20,7 @@ public final class UnexpectedReplyException extends GatewayException {
     this.status = status;
     this.headers = headers;
     this.body = body.beginning();
+    this.isCutOff = fault.equals(JsonFaults.CUT_OFF);
   }
 
   /**
@@ -54,6 +57,10 @@ public final class UnexpectedReplyException extends GatewayException {
    */
   public HttpHeaders headers() {
     return headers;
+  }
+
+  boolean isCutOff() {
+    return isCutOff;
   }
 
   private static String textOf(Attempt attempt, int status, HttpHeaders headers, String fault) {
