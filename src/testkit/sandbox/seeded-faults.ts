@@ -24,8 +24,10 @@ const MOST_LISTED = 1000;
 const LISTED_INPUT = 200;
 const NAME_DIGITS = 8;
 
+/** Half a refusal has lost its reason, and is not to be repeated: only who asks for it gets that. */
+const ON_DEMAND = 'truncate';
 const kinds = Object.entries(places).flatMap(([place, found]) =>
-  found.map((kind): InjectedFault => ({ place: place as FaultPlace, kind })),
+  found.filter((kind) => kind !== ON_DEMAND).map((kind): InjectedFault => ({ place: place as FaultPlace, kind })),
 );
 
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
