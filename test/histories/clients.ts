@@ -62,7 +62,9 @@ const crowd = async (history: Entry[], reached: Reached, accounts: readonly Acco
   };
   const read = async (session: Session, random: Random): Promise<void> => {
     const kind = random.pick(kinds);
-    if (random.chance(0.5)) await session.showAll(`${kind}.list`, { limit: 2, page: 1, tagSlugs: tagNames });
+    const { id } = random.pick(accounts);
+    if (random.chance(0.2)) await session.show('user.getProfile', { id }, { record: id });
+    else if (random.chance(0.5)) await session.showAll(`${kind}.list`, { limit: 2, page: 1, tagSlugs: tagNames });
     else await session.show(`${kind}.getById`, { id: ids[kind] }, { record: ids[kind] });
   };
   let isRead = false;

@@ -119,8 +119,8 @@ export const CHOICES = [
   ['game.created', 'game.deleted'],
   ['user.updated', 'image.deleted'],
 ] as const;
-/** An endpoint takes some messages without an answer. */
-const UNANSWERED_EVERY = 25;
+/** Of so many messages an endpoint refuses one, and takes one without an answer. */
+const MISHAP_EVERY = 20;
 /** How long an endpoint is waited for that gets nothing. */
 const SILENCE_MS = 20_000;
 /** The messages of a webhook that are delivered again at a time. */
@@ -139,6 +139,7 @@ export class Endpoint {
   readonly #server: Server;
   readonly #hooks: Hook[] = [];
   #taken = 0;
+  #came = 0;
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#take(request, response));
@@ -207,6 +208,8 @@ export class Endpoint {
     const { data } = JSON.parse(body) as { data: Json };
     if (data['challenge'] !== undefined) return void response.end(JSON.stringify({ challenge: data['challenge'] }));
     if (!hook) return void response.writeHead(404).end();
+    this.#came += 1;
+    if (this.#came % MISHAP_EVERY === 0) return void response.writeHead(500).end();
     const event = eventIn(data);
     const { client, user } = hook.session;
     hook.session.note(
@@ -224,7 +227,7 @@ export class Endpoint {
     );
     hook.positions.add(event.position);
     this.#taken += 1;
-    if (this.#taken % UNANSWERED_EVERY === 0) response.destroy();
+    if (this.#came % MISHAP_EVERY === 1) response.destroy();
     else response.writeHead(204).end();
   }
 
