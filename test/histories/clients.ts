@@ -3,6 +3,7 @@ import { eraseUser } from '../../src/admin/person/erase.ts';
 import { createKey } from '../../src/auth/service.ts';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { sleep } from '../../src/base/runtime.ts';
+import type { Database } from '../../src/db/database.ts';
 import { timeToDb } from '../../src/db/values.ts';
 import { Random } from '../../src/testkit/seed/random.ts';
 import { createUser } from '../../src/user/service.ts';
@@ -26,7 +27,7 @@ const MOMENTS = [0.1, 0.5, 0.9, 1] as const;
 const CROWD = 64;
 const CROWD_CALLS = 8;
 /** How often pauses of deliveries are ended. */
-const HASTEN_MS = 1000;
+const HASTEN_MS = 500;
 /** The types that the second follower asks for. */
 const FILTER = ['game.created', 'image.updated'];
 
@@ -98,21 +99,20 @@ const erase = async (history: Entry[], url: string, user: string): Promise<void>
   history.push(entryOf('erasure', { user, record: user, call }));
 };
 
-/** As if the leases of killed processes and the pauses between attempts were over. */
-const hasten = (url: string): Promise<void> =>
-  withDatabase(url, (db) =>
-    db.transaction(async (tx) => {
-      const now = timeToDb(new Date());
+/** Makes webhooks go on as if the leases of killed processes and the pauses between attempts were over. */
+const hasten = async (url: string, isStopped: () => boolean): Promise<void> => {
+  const end = async (db: Database): Promise<void> => {
+    const now = timeToDb(new Date());
+    await db.transaction(async (tx) => {
       await tx.execute("UPDATE webhook_deliveries SET next_at = ? WHERE state = 'waiting' AND next_at > ?", [now, now]);
       await tx.execute('UPDATE webhooks SET lease_until = ?, next_at = ?', [now, now]);
-    }),
-  ).catch(() => undefined);
-
-const hastenAll = async (url: string, isStopped: () => boolean): Promise<void> => {
-  while (!isStopped()) {
-    await sleep(HASTEN_MS);
-    await hasten(url);
-  }
+    });
+  };
+  const work = async (db: Database): Promise<void> => {
+    for (; !isStopped(); await sleep(HASTEN_MS)) await end(db);
+  };
+  // The database may be away.
+  for (; !isStopped(); await sleep(HASTEN_MS)) await withDatabase(url, work).catch(() => undefined);
 };
 
 interface Run {
@@ -205,7 +205,7 @@ export const recordHistory = async ({
       await endpoint.untilServed(events);
       if (isLast) await endpoint.askAgain(gone.add(doomed.id));
       if (copy.hasBegun) await copy.noteAt(quiet, events);
-      if (isFirst) background.push(copy.run(isStopped), hastenAll(url, isStopped));
+      if (isFirst) background.push(copy.run(isStopped), hasten(url, isStopped));
     }
   } finally {
     end();

@@ -140,6 +140,8 @@ export class Endpoint {
   readonly #hooks: Hook[] = [];
   #taken = 0;
   #came = 0;
+  /** Whether some of what was to come did not. */
+  #isLacking = false;
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#take(request, response));
@@ -176,17 +178,20 @@ export class Endpoint {
       const isServed = this.#hooks.every(({ types, positions }) =>
         events.every(({ type, position }) => !types.includes(type) || positions.has(position)),
       );
-      return isServed || performance.now() - at > SILENCE_MS;
+      this.#isLacking ||= performance.now() - at > SILENCE_MS;
+      return isServed || this.#isLacking;
     });
   }
 
-  /** Has some messages delivered again that tell of these records, as far as a page of deliveries shows them. */
+  /** Has some messages delivered again that tell of what was done to these records, as far as a page of deliveries shows them. */
   async askAgain(records: ReadonlySet<string>): Promise<void> {
     for (const { session, id } of this.#hooks) {
       const delivered = { id, state: 'delivered', limit: 100 };
       const page = await session.perform('webhook.deliveries', delivered, { isPatient: true });
-      const deliveries = (page?.json['items'] ?? []) as { id: string; recordId: string }[];
-      const wanted = deliveries.filter(({ recordId }) => records.has(recordId)).slice(0, MOST_AGAIN);
+      const deliveries = (page?.json['items'] ?? []) as { id: string; type: string; recordId: string }[];
+      const wanted = deliveries
+        .filter(({ type, recordId }) => records.has(recordId) && !type.endsWith('.deleted'))
+        .slice(0, MOST_AGAIN);
       const before = this.#taken;
       for (const { id: deliveryId } of wanted)
         await session.perform('webhook.redeliver', { deliveryId }, { key: deliveryId });

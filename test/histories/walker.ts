@@ -145,7 +145,7 @@ export class Walker {
       [5, () => this.#list(kind)],
       [1, () => this.#readRelated()],
       [2, () => this.#create(kind)],
-      [1, () => this.#createSome(kind)],
+      [2, () => this.#createSome(kind)],
       [1, () => this.#walk(kind)],
       [4, () => this.repeat()],
     ];
@@ -207,6 +207,7 @@ export class Walker {
     const entry = await this.#write(`${kind}.batchCreate`, input, {}, { showsAll: true });
     for (const { id, tags } of entry?.items ?? [])
       if (id !== undefined) this.#records.add(kind, { id, ownerId: this.user, tag: tags?.split(',')[0] ?? '' });
+    if (this.#random.chance(0.3)) await this.repeat();
   }
 
   async #read(kind: Kind, session: Session): Promise<void> {
