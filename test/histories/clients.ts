@@ -50,9 +50,12 @@ export const openAccounts = (url: string): Promise<Account[]> =>
  * for an order would take too long.
  */
 const crowd = async (history: Entry[], reached: Reached, accounts: readonly Account[], seed: string): Promise<void> => {
+  // Reads without a key share more than those with one.
+  const accountOf = (n: number): Account | undefined =>
+    n < USERS ? accounts[n] : n % 3 === 0 ? accounts[(n / 3) % USERS] : undefined;
   const sessions = Array.from(
     { length: CROWD },
-    (_, n) => new Session(history, reached, CLIENTS + CROWD + n, [...accounts, undefined][n % (USERS + 1)]),
+    (_, n) => new Session(history, reached, CLIENTS + CROWD + n, accountOf(n)),
   );
   const togglers = sessions.slice(0, USERS);
   const tagNames = ['crowd'];
@@ -64,8 +67,8 @@ const crowd = async (history: Entry[], reached: Reached, accounts: readonly Acco
   const read = async (session: Session, random: Random): Promise<void> => {
     const kind = random.pick(kinds);
     const { id } = random.pick(accounts);
-    if (random.chance(0.2)) await session.show('user.getProfile', { id }, { record: id });
-    else if (random.chance(0.5)) await session.showAll(`${kind}.list`, { limit: 2, page: 1, tagSlugs: tagNames });
+    if (random.chance(0.15)) await session.show('user.getProfile', { id }, { record: id });
+    else if (random.chance(0.7)) await session.showAll(`${kind}.list`, { limit: 2, page: 1, tagSlugs: tagNames });
     else await session.show(`${kind}.getById`, { id: ids[kind] }, { record: ids[kind] });
   };
   let isRead = false;
