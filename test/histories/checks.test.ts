@@ -90,7 +90,14 @@ const sound = (): Record<string, Entry> => {
   time = 0;
   const quiet = 0;
   return {
-    created: entry('game.create', { record: 'g1', mark: 'game 1', key: 'k1', answer: 'a', isReplayed: false }),
+    created: entry('game.create', {
+      record: 'g1',
+      output: gameOf('g1'),
+      mark: 'game 1',
+      key: 'k1',
+      answer: 'a',
+      isReplayed: false,
+    }),
     repeated: entry('game.create', { mark: 'game 1', key: 'k1', answer: 'a', isReplayed: true, repeats: 'same input' }),
     other: entry('game.create', {
       key: 'k1',
@@ -244,7 +251,7 @@ describe('the checks of a history', () => {
     ['repeats answer alike', 'another answer', changed('repeated', { answer: 'b' })],
     ['repeats answer alike', 'an answer that was made anew', changed('repeated', { isReplayed: false })],
     ['repeats answer alike', 'another input that was done', changed('other', { outcome: 'ok', reason: 'ok' })],
-    ['repeats answer alike', 'an answer of another call', changed('created', { isReplayed: true })],
+    ['repeats answer alike', 'an answer of another call', changed('created', { output: gameOf('g2') })],
     [
       'counters equal rows',
       'a favorite that no user has',
