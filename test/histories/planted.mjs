@@ -38,7 +38,6 @@ export const planted = [
     'db-batch-answers-mixed',
     'db-for-update-left-out',
     'db-upsert-stores-nothing',
-    'rpc-joins-running-read',
     'rpc-shared-by-callers',
   ]),
 ];
