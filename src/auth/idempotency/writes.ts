@@ -37,12 +37,26 @@ const retryingForeignKeys = async <T>(transaction: () => Promise<T>): Promise<T>
 /** The output of a call, or why it was not done. */
 export type WriteResult = { output: unknown } | IdempotentReplay | AppError;
 
+/** By its call, the result of an earlier attempt, and the answer that it stored, unless its COMMIT failed. */
+type Attempted<Result> = Map<IdempotentCall, { result: Result; answer: string }>;
+
+/** The result of an earlier attempt, if it is stored: its COMMIT was done, and the answer to it was lost. */
+const madeBefore = <Result>(
+  attempted: Attempted<Result>,
+  call: IdempotentCall,
+  conflict: IdempotentReplay | AppError | undefined,
+): Result | undefined => {
+  const own = attempted.get(call);
+  return own && conflict instanceof IdempotentReplay && conflict.answer === own.answer ? own.result : undefined;
+};
+
 /**
  * Makes the new ones among some idempotent calls in one transaction, and stores their answers. `make` may refuse some.
  */
 const doOnce = async <C extends { idempotent: IdempotentCall }>(
   tx: Transaction,
   calls: readonly C[],
+  attempted: Attempted<WriteResult>,
   now: Date,
   make: (tx: Transaction, fresh: readonly C[], now: Date) => Promise<readonly WriteResult[]>,
 ): Promise<WriteResult[]> => {
@@ -51,18 +65,22 @@ const doOnce = async <C extends { idempotent: IdempotentCall }>(
     calls.map(({ idempotent }) => idempotent),
     now,
   );
-  const objections = await withoutGone(
+  const conflicts = await withoutGone(
     tx,
     calls.map(({ idempotent }) => ({ call: idempotent, conflict: memory.conflict(idempotent) })),
+  );
+  const objections = conflicts.map(
+    (conflict, index): WriteResult | undefined => madeBefore(attempted, calls[index]!.idempotent, conflict) ?? conflict,
   );
   const fresh = calls.filter((_, index) => objections[index] === undefined);
   if (fresh.length === 0) return objections as WriteResult[];
   const results = await make(tx, fresh, now);
-  const made = fresh.flatMap(({ idempotent: call }, index): AnsweredCall[] => {
+  const made = fresh.flatMap(({ idempotent: call }, index): (AnsweredCall & { result: WriteResult })[] => {
     const result = results[index]!;
-    return 'output' in result ? [{ call, answer: call.encode(result.output) }] : [];
+    return 'output' in result ? [{ call, answer: call.encode(result.output), result }] : [];
   });
   if (made.length > 0) await save(tx, made, memory, now);
+  for (const { call, answer, result } of made) attempted.set(call, { result, answer });
   const done = results.values();
   return objections.map((objection) => objection ?? done.next().value!);
 };
@@ -83,8 +101,9 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
   make: (tx: Transaction, calls: readonly C[], now: Date) => Promise<readonly WriteResult[]>,
 ): Promise<readonly WriteResult[]> => {
   const isOnce = calls.every(isIdempotent);
+  const attempted: Attempted<WriteResult> = new Map();
   const work = async (tx: Transaction): Promise<readonly WriteResult[]> => {
-    const results = await (isOnce ? doOnce(tx, calls, now(), make) : make(tx, calls, now()));
+    const results = await (isOnce ? doOnce(tx, calls, attempted, now(), make) : make(tx, calls, now()));
     onCommit();
     return results;
   };
@@ -140,12 +159,15 @@ export class Writes {
     }: { look?: TransactionWork<Output> | undefined; keep?: ((output: Output) => Output) | undefined } = {},
   ): Promise<Output> {
     if (!idempotent) return retryingForeignKeys(() => this.#db.transaction(work, deadline));
+    const attempted: Attempted<Output> = new Map();
     const once = (): Promise<Output> =>
       this.#db.transaction(
         async (tx) => {
           const now = this.#now();
           const memory = await load(tx, [idempotent], now);
           const [objection] = await withoutGone(tx, [{ call: idempotent, conflict: memory.conflict(idempotent) }]);
+          const before = madeBefore(attempted, idempotent, objection);
+          if (before) return before;
           if (look && objection instanceof IdempotentReplay && objection.answer === NOT_KEPT) {
             throw new IdempotentReplay(idempotent.encode(await look(tx)));
           }
@@ -154,7 +176,9 @@ export class Writes {
           const answer = idempotent.encode(keep(output));
           // Also where rates are off: it bounds what is stored.
           const isKept = !look || (await mayKeepAnswer(tx, quotaFor(idempotent, now), sizeOf(answer)));
-          await save(tx, [{ call: idempotent, answer: isKept ? answer : NOT_KEPT }], memory, now);
+          const kept = isKept ? answer : NOT_KEPT;
+          await save(tx, [{ call: idempotent, answer: kept }], memory, now);
+          attempted.set(idempotent, { result: output, answer: kept });
           return output;
         },
         deadline,

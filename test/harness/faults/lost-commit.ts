@@ -34,8 +34,8 @@ export interface LostCommits {
 
 /** Where a transaction begins or ends. */
 const BOUNDARY = /^(START TRANSACTION|COMMIT|ROLLBACK)$/;
-/** What each call stores that changes something. The relay of events, uses of keys and the list of instances do not. */
-const EVENT = /\bINSERT INTO event_(?:outbox|reactions)\b/;
+/** What each call stores that changes something: an event, or a key. The relay of events, uses of keys and the list of instances do not. */
+const EVENT = /\bINSERT INTO (?:event_(?:outbox|reactions)|`?api_keys)\b/;
 
 /** Looks for COMMITs of calls, be they sent as text or prepared. */
 export const lostCommits = (): LostCommits => {
