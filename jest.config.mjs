@@ -18,9 +18,10 @@ const programs = {
   languages: { global: 'TEST_LANGUAGES', find: available.findLanguages },
   go: { global: 'TEST_GO', find: available.findGo },
   haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
+  faketime: { global: 'TEST_FAKETIME', find: available.findFaketime },
 };
-const ofTier = tests.filter((test) => test.tier === tier);
-const needed = tier === 'vitess' ? [] : [...new Set(ofTier.flatMap(({ needs }) => needs))];
+const ofTier = tests.filter((test) => (tier === 'vitess' ? test.engines.includes('vitess') : test.tier === tier));
+const needed = [...new Set(ofTier.flatMap(({ needs }) => needs))];
 const found = Object.fromEntries(
   needed.map((name) => {
     const { [name]: value, notices: lacking } = programs[name].find();
@@ -35,19 +36,21 @@ if (process.env.CI === 'true' && tier !== 'vitess' && notices.length > 0) {
 
 const first = engines.find(({ server }) => server);
 const globals = Object.fromEntries(needed.map((name) => [programs[name].global, found[name]]));
+/** Whether tests that need a program with a colour have a project of their own: those of faults run on each engine. */
+const isApart = (name) => programs[name].color !== undefined && tier !== 'fault';
 const canRun = ({ needs }) => needs.every((name) => found[name]);
 const runsOn = (engine) => (test) =>
   test.engines.includes(engine.server ? (engine === first ? 'server' : 'second-server') : engine.name) ||
   test.engines.includes(engine.name);
 
-/** The tests of an engine. Those that need a program with a colour have a project of their own. */
+/** The tests of an engine. */
 const testsOn = (engine) => {
   const isSecond = engine.server && engine !== first;
   // A second server runs in `long` what it runs at all, `fast` and `long`.
   const tiers = isSecond && tier === 'long' ? ['fast', 'long'] : [tier];
   const some = tests.filter((test) => tiers.includes(engine.server ? test.serverTier : test.tier));
   if (isSecond && (isFast || tier === 'fuzz')) return [];
-  return some.filter(runsOn(engine)).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
+  return some.filter(runsOn(engine)).filter((test) => canRun(test) && !test.needs.some(isApart));
 };
 const setup = ({ name, server }) => (server ? { globalSetup: `<rootDir>/test/harness/jest/setup/${name}.ts` } : {});
 const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue', vitess: 'green' };
@@ -61,9 +64,10 @@ const projectOf = (engine, some, more) =>
 const onVitess = () => {
   const { vitess: server, notices: lacking } = available.findVitess();
   if (!server) throw new Error(lacking.flat().join('\n'));
-  const some = tests.filter((test) => test.engines.includes('vitess'));
   return [
-    projectOf({ name: 'vitess', server }, some, { testEnvironment: '<rootDir>/test/harness/vitess/environment.mjs' }),
+    projectOf({ name: 'vitess', server }, ofTier.filter(canRun), {
+      testEnvironment: '<rootDir>/test/harness/vitess/environment.mjs',
+    }),
   ];
 };
 const onEngines = () => [
@@ -74,7 +78,7 @@ const onEngines = () => [
   ),
   ...engines.map((engine) => projectOf(engine, testsOn(engine))),
   ...needed
-    .filter((name) => programs[name].color && found[name])
+    .filter((name) => isApart(name) && found[name])
     .map((name) =>
       project(
         name,

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { anomaliesIn } from './checks.ts';
+import { replicasShowWhatWas } from './replicas.ts';
 import type { Entry, Seen, SeenEvent } from './history.ts';
 
 // Each check finds its anomaly in a small history that is sound but for one change.
@@ -231,6 +232,19 @@ describe('the checks of a history', () => {
     history['profile']!.output = { gameCount: 4, imagePostCount: 2 };
     history['feed']!.events = [...feed, event(10, 'image.created', 'i2')];
     expect(foundIn(history)).toEqual([]);
+  });
+
+  test('find a title on a replica that was never written, and let one be old', () => {
+    const created = entry('image.create', { record: 'i1', input: { title: 'old' }, mark: 'i1' });
+    const update = entry('image.update', { record: 'i1', input: { id: 'i1', title: 'new' } });
+    const read = (title: string) => entry('image.getById', { user: '', record: 'i1', output: post({ title }) });
+    const [old, other] = [read('old'), read('other')];
+    const later = entry('image.update', { record: 'i1', input: { id: 'i1', title: 'later' } });
+    const early = { ...read('later'), call: 1, return: 2 };
+    expect(replicasShowWhatWas([created, update, old, other, later, early]).map(({ entries: [one] }) => one)).toEqual([
+      other,
+      early,
+    ]);
   });
 
   test.each<[string, string, Change]>([

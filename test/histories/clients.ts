@@ -28,6 +28,7 @@ const CROWD = 64;
 const CROWD_CALLS = 8;
 /** How often pauses of deliveries are ended. */
 const HASTEN_MS = 500;
+const HOUR_MS = 3_600_000;
 /** The types that the second follower asks for. */
 const FILTER = ['game.created', 'image.updated'];
 
@@ -105,10 +106,14 @@ const erase = async (history: Entry[], url: string, user: string): Promise<void>
 /** Makes webhooks go on as if the leases of killed processes and the pauses between attempts were over. */
 const hasten = async (url: string, isStopped: () => boolean): Promise<void> => {
   const end = async (db: Database): Promise<void> => {
-    const now = timeToDb(new Date());
+    // Also where a nemesis has set the clock of the service back.
+    const past = timeToDb(new Date(Date.now() - HOUR_MS));
     await db.transaction(async (tx) => {
-      await tx.execute("UPDATE webhook_deliveries SET next_at = ? WHERE state = 'waiting' AND next_at > ?", [now, now]);
-      await tx.execute('UPDATE webhooks SET lease_until = ?, next_at = ?', [now, now]);
+      await tx.execute("UPDATE webhook_deliveries SET next_at = ? WHERE state = 'waiting' AND next_at > ?", [
+        past,
+        past,
+      ]);
+      await tx.execute('UPDATE webhooks SET lease_until = ?, next_at = ?', [past, past]);
     });
   };
   const work = async (db: Database): Promise<void> => {
@@ -119,7 +124,8 @@ const hasten = async (url: string, isStopped: () => boolean): Promise<void> => {
 };
 
 interface Run {
-  base: string;
+  /** The addresses of the instances. */
+  bases: readonly string[];
   /** Of the database, for what operators do. */
   url: string;
   /** The port to which webhooks may be sent. */
@@ -134,7 +140,7 @@ interface Run {
 
 /** Has clients call until enough has succeeded. Returns all that they did, in the order of the answers. */
 export const recordHistory = async ({
-  base,
+  bases,
   url,
   webhookPort,
   accounts,
@@ -143,7 +149,7 @@ export const recordHistory = async ({
   harm,
 }: Run): Promise<Entry[]> => {
   const history: Entry[] = [];
-  const reached = reachedAt(base);
+  const reached = reachedAt(bases);
   const records = new ActiveRecords();
   const doomed = accounts.at(-1)!;
   const walkers = Array.from({ length: CLIENTS }, (_, client) => {

@@ -1,76 +1,43 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, engine } from '../harness/app/database.ts';
-import { type ServeProcess, startServe } from '../harness/app/program.ts';
-import { startDurableServer } from '../harness/faults/durable-server.ts';
-import { freePorts } from '../harness/free-ports.mjs';
+import { engine } from '../harness/app/database.ts';
+import { freePort } from '../harness/free-ports.mjs';
+import { GALERA_NEMESES, startGalera } from './victims/galera.ts';
+import { nemesesOfOne, startOneDatabase } from './victims/one-database.ts';
+import { REPLICATED_NEMESES, startReplicated } from './victims/replicated.ts';
+import { startVitessShards, VITESS_NEMESES } from './victims/vitess.ts';
+import type { StartVictim, Victim } from './victims/victim.ts';
 
-const PAUSE_MS = 400;
-const DOWN_MS = 300;
+/** By its name, a set of database servers: its nemeses in the order in which `all` takes turns, and how it starts. */
+const setups: Record<string, { nemeses: readonly string[]; start: StartVictim }> = {
+  ...(engine === 'vitess'
+    ? { vitess: { nemeses: VITESS_NEMESES, start: startVitessShards } }
+    : { [engine]: { nemeses: nemesesOfOne(engine), start: startOneDatabase } }),
+  ...(engine === 'mariadb' && {
+    replicated: { nemeses: REPLICATED_NEMESES, start: startReplicated(true) },
+    asynchronous: { nemeses: REPLICATED_NEMESES, start: startReplicated(false) },
+    galera: { nemeses: GALERA_NEMESES, start: startGalera(1) },
+    'galera-apart': { nemeses: GALERA_NEMESES, start: startGalera(2) },
+  }),
+};
 
-/** The service on a database of its own, and the ways to harm both. */
-export interface Victim {
-  base: string;
-  url: string;
-  /** The port to which it sends webhooks. */
-  webhookPort: number;
-  /** Harms it in one way after the other. Returns when it works again. */
-  harm: (turn: number) => Promise<void>;
-  remove: () => Promise<void>;
+/** A harm, by the name of its nemesis. */
+export interface Harm {
+  nemesis: string;
+  harm: () => Promise<void>;
 }
 
-const isServer = engine !== 'sqlite';
-
-/** Starts the service with the nemesis `kill`, `pause`, `database` or `all`. */
-export const startVictim = async (nemesis: string, prepare: (url: string) => Promise<void>): Promise<Victim> => {
-  const server = isServer ? await startDurableServer() : undefined;
-  const database = server ? undefined : await createDatabase();
-  const url = server?.url ?? database!.url;
-  await prepare(url);
-  const [port = 0, webhookPort = 0] = await freePorts(2);
-  const env = {
-    LOG_LEVEL: 'error',
-    RATE_LIMIT: 'off',
-    REQUEST_TIMEOUT_MS: '5000',
-    PORT: String(port),
-    WEBHOOK_ALLOW: '127.0.0.0/8',
-    WEBHOOK_HTTP: 'true',
-    WEBHOOK_PORTS: String(webhookPort),
-  };
-  const start = (): Promise<ServeProcess> => startServe({ url, env });
-  let served = await start();
-  const ways = {
-    kill: async () => {
-      await served.stop('SIGKILL');
-      served = await start();
-    },
-    pause: async () => {
-      served.child.kill('SIGSTOP');
-      await sleep(PAUSE_MS);
-      served.child.kill('SIGCONT');
-      if (!server) return;
-      await server.freeze();
-      await sleep(PAUSE_MS);
-      server.thaw();
-    },
-    database: async () => {
-      if (!server) throw new Error('SQLite is no server that could be killed.');
-      await server.kill();
-      await sleep(DOWN_MS);
-      await server.start();
-    },
-  };
-  const all = [ways.kill, ...(server ? [ways.database] : []), ways.pause];
-  const chosen = nemesis === 'all' ? all : [ways[nemesis as keyof typeof ways]];
-  if (!chosen[0]) throw new Error(`There is no nemesis ${nemesis}: all, ${Object.keys(ways).join(', ')}.`);
-  return {
-    base: served.base,
-    url,
-    webhookPort,
-    harm: (turn) => chosen[turn % chosen.length]!(),
-    remove: async () => {
-      await served.stop('SIGKILL');
-      await server?.remove();
-      await database?.drop();
-    },
-  };
+/** Starts the service and its database, to be harmed by a nemesis of `setup`, or by `all` in turns. @throws Error if it has no such one */
+export const startVictim = async (
+  setup: string,
+  nemesis: string,
+  prepare: (url: string) => Promise<void>,
+): Promise<{ victim: Victim; webhookPort: number; harms: readonly Harm[] }> => {
+  const chosen = setups[setup];
+  if (!chosen) throw new Error(`There are no databases ${setup} on ${engine}: ${Object.keys(setups).join(', ')}.`);
+  if (nemesis !== 'all' && !chosen.nemeses.includes(nemesis))
+    throw new Error(`${setup} has no nemesis ${nemesis}: all, ${chosen.nemeses.join(', ')}.`);
+  const names = nemesis === 'all' ? chosen.nemeses : [nemesis];
+  const webhookPort = await freePort();
+  const env = { WEBHOOK_ALLOW: '127.0.0.0/8', WEBHOOK_HTTP: 'true', WEBHOOK_PORTS: String(webhookPort) };
+  const victim = await chosen.start({ nemeses: names, prepare, env });
+  return { victim, webhookPort, harms: names.map((name) => ({ nemesis: name, harm: victim.nemeses[name]! })) };
 };

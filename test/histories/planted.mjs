@@ -34,6 +34,7 @@ export const planted = [
     'idempotency-other-input',
     'webhook-signature-in-ms',
   ]),
+  ...on('replicated', 'lag', ['history-batch-reads-replica']),
   ...on('mariadb', 'kill', [
     'db-batch-answers-mixed',
     'db-for-update-left-out',

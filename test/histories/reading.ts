@@ -20,11 +20,14 @@ export const publish = async (session: Session, kind: Kind, name: string, more: 
   return id;
 };
 
+/** The tag of the markers of a moment, by which they are found whatever the time of the service is. */
+const tagOf = (quiet: number): string => `marker-${quiet}`;
+
 /** Publishes one of each kind as the last of all, so that what is seen of it is true of all before. */
 const publishMarkers = async (session: Session, quiet: number): Promise<Record<Kind, string>> => {
   const ids = { game: '', image: '' };
   for (const kind of kinds) {
-    const id = await publish(session, kind, `marker ${quiet}`);
+    const id = await publish(session, kind, `marker ${quiet}`, { tagNames: [tagOf(quiet)] });
     ids[kind] = id;
     // Views are stored in their order, too.
     await session.show(`${kind}.getById`, { id }, { record: id, isPatient: true });
@@ -34,7 +37,7 @@ const publishMarkers = async (session: Session, quiet: number): Promise<Record<K
 };
 
 /** Resolves when the events and views of the markers are there, and so those of all before. */
-const untilStored = async (session: Session, markers: Record<Kind, string>): Promise<void> => {
+const untilStored = async (session: Session, markers: Record<Kind, string>, quiet: number): Promise<void> => {
   const unnoted = { isUnnoted: true, isPatient: true };
   for (const [kind, types] of [
     ['game', ['game.created', 'game.reactionsChanged']],
@@ -47,7 +50,7 @@ const untilStored = async (session: Session, markers: Record<Kind, string>): Pro
     });
   for (const kind of kinds)
     await until(async () => {
-      const page = await session.perform(`${kind}.list`, { limit: 1, page: 1 }, unnoted);
+      const page = await session.perform(`${kind}.list`, { limit: 1, page: 1, tagSlugs: [tagOf(quiet)] }, unnoted);
       const [item] = (page?.json['items'] ?? []) as { id: string; viewCount: number }[];
       return item?.id === markers[kind] && item.viewCount > 0;
     });
@@ -63,7 +66,7 @@ export const readAll = async (
   { isCalm = false } = {},
 ): Promise<NonNullable<Entry['events']>> => {
   const [first] = sessions as [Session, ...Session[]];
-  await untilStored(first, await publishMarkers(first, quiet));
+  await untilStored(first, await publishMarkers(first, quiet), quiet);
   const about = { quiet, isCalm, isPatient: true };
   const tags: Record<Kind, Set<string>> = { game: new Set([TRACE]), image: new Set([TRACE]) };
   for (const session of sessions) {

@@ -1,6 +1,7 @@
-// npm run -s histories -- [options]: has clients of several users call the service while it is killed and paused, and decides
-// whether all that they were answered is what the promises allow.
-//   --engine sqlite|mariadb|mysql   --nemesis all|kill|pause|database   --operations 2000   --seed 1
+// npm run -s histories -- [options]: has clients of several users call the service while a nemesis harms it and what it needs,
+// and decides whether all that they were answered is what the promises allow.
+//   --engine sqlite|mariadb|mysql|…   --nemesis all|kill|…   --operations 2000   --seed 1
+//                 a wrong name is answered with those that there are
 //   --file FILE   keeps the history, an entry a line
 //   --update      writes what it found into RESULTS.md
 //   --planted [part of a name …]   plants the faults of planted.mjs one after the other, and expects each to be found
@@ -26,21 +27,35 @@ const { values, positionals } = parseArgs({
 });
 const root = join(import.meta.dirname, '../..');
 const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
-const databases = { sqlite: 'SQLite', mariadb: 'MariaDB', mysql: 'MySQL' };
+/** By the name of an engine or a set of servers, what tables call it, and the Jest project and tier that have its servers. */
+const engines = {
+  sqlite: { title: 'SQLite' },
+  mariadb: { title: 'MariaDB' },
+  mysql: { title: 'MySQL' },
+  replicated: { title: 'MariaDB, replicated', project: 'mariadb' },
+  asynchronous: { title: 'MariaDB, replicated asynchronously', project: 'mariadb' },
+  galera: { title: 'Galera, one writer', project: 'mariadb' },
+  'galera-apart': { title: 'Galera, two writers', project: 'mariadb' },
+  vitess: { title: 'Vitess, two shards', tier: 'vitess' },
+};
+const titleOf = (name) => engines[name]?.title ?? name;
 
 /** Runs the test once. Returns its verdict, what it said, and the seconds it took. */
 const check = (tree, { engine, nemesis, operations, seed, file }) => {
+  if (!engines[engine]) throw new Error(`There is no engine ${engine}: ${Object.keys(engines).join(', ')}.`);
+  const { project = engine, tier = 'fault' } = engines[engine];
   const folder = mkdtempSync(join(tmpdir(), 'histories-'));
   const verdictFile = join(folder, 'verdict.json');
   const began = performance.now();
   try {
-    const args = ['--selectProjects', engine, '--coverage=false', 'test/histories/under-faults.test.ts'];
+    const args = ['--selectProjects', project, '--coverage=false', 'test/histories/under-faults.test.ts'];
     const { isDone, said } = run(process.execPath, [...JEST, ...args], {
       cwd: tree,
-      timeout: 180_000 + Number(operations) * 20,
+      timeout: 240_000 + Number(operations) * 30,
       env: {
         ...process.env,
-        TEST_TIER: 'fault',
+        TEST_TIER: tier,
+        HISTORY_DATABASES: engine,
         HISTORY_OPERATIONS: operations,
         HISTORY_SEED: seed,
         HISTORY_NEMESIS: nemesis,
@@ -63,6 +78,7 @@ const HEADER = [
   'Operations',
   'Seed',
   'Faults',
+  'Calls disturbed',
   'Refused',
   'Unknown',
   'Orders searched',
@@ -76,14 +92,16 @@ const once = () => {
     console.error(said);
     return false;
   }
-  const { engine, faults, ok, refused, unknown, histories, found } = verdict;
+  const { faults, ok, refused, unknown, histories, found } = verdict;
+  const disturbed = faults.reduce((sum, { calls }) => sum + calls, 0);
   const words = found.join(', ') || 'nothing';
   const row = [
-    databases[engine],
+    titleOf(values.engine),
     values.nemesis,
     values.operations,
     values.seed,
-    faults,
+    faults.length,
+    disturbed,
     refused,
     unknown,
     histories,
@@ -96,7 +114,7 @@ const once = () => {
     `${isDone ? 'allowed' : 'NOT ALLOWED'}: ${ok} calls succeeded, ${refused} were refused, ${unknown} have an unknown outcome;`,
   );
   console.log(
-    `${faults} faults, ${histories} orders searched; found: ${words} (${engine}, seed ${values.seed}, ${seconds} s)`,
+    `${faults.length} faults disturbed ${disturbed} calls, ${histories} orders searched; found: ${words} (${values.engine}, seed ${values.seed}, ${seconds} s)`,
   );
   return isDone;
 };
@@ -123,7 +141,7 @@ const plantAll = () => {
       const row = [
         name,
         readFileSync(patch, 'utf8').split('\n', 1)[0],
-        databases[engine],
+        titleOf(engine),
         nemesis,
         operations,
         seed,

@@ -85,9 +85,27 @@ export interface Reached {
   longestRestMs: number;
 }
 
-/** The service at an address: refused calls are sent again early, since the test waits. */
-export const reachedAt = (base: string): Reached => ({
-  open: (_client, key) => openClient(base, key, { patienceMs: PATIENCE_MS }),
+/** A client of several instances, which sends its calls to one after the other, and repeats at another one. */
+const openSpread = (bases: readonly string[], first: number, key?: string): Client => {
+  const clients = bases.map((base) => openClient(base, key, { patienceMs: PATIENCE_MS }));
+  let turn = first;
+  const next = (): Client => {
+    turn += 1;
+    return clients[turn % clients.length]!;
+  };
+  return {
+    get: (...request) => next().get(...request),
+    call: (...request) => next().call(...request),
+    batch: (...request) => next().batch(...request),
+    close: () => {
+      for (const client of clients) client.close();
+    },
+  };
+};
+
+/** Instances of the service at some addresses: refused calls are sent again early, since the test waits. */
+export const reachedAt = (bases: readonly string[]): Reached => ({
+  open: (client, key) => openSpread(bases, client, key),
   longestRestMs: LONGEST_REST_MS,
 });
 

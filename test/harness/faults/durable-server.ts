@@ -66,12 +66,12 @@ const servers = new Set<DurableServer>();
 // A test that failed halfway leaves no server behind.
 afterAll(() => Promise.all([...servers].map((server) => server.remove())));
 
-/** Starts a server of the Jest project's engine. */
-export const startDurableServer = (): Promise<DurableServer> => {
+/** Starts a server of the Jest project's engine, MariaDB and MySQL with options of its command line besides. */
+export const startDurableServer = (more: readonly string[] = []): Promise<DurableServer> => {
   const { name, server: program } = globalThis.TEST_ENGINE;
   if (name === 'vitess') return startVitessOver(program);
   if (!program || !('binary' in program)) throw new Error('These tests need a server of their own, not a named one.');
-  return startDurable(name, program);
+  return startDurable(name, program, more);
 };
 
 /** A Vitess and the MySQL below, which fail together. */
@@ -132,6 +132,7 @@ const untilStill = async (process: Guarded): Promise<void> => {
 const startDurable = async (
   engine: 'mariadb' | 'mysql',
   { binary, template }: ServerProgram,
+  more: readonly string[] = [],
 ): Promise<DurableServer> => {
   const folder = await mkdtemp(join(tmpdir(), `content-gateway-${engine}-`));
   const data = join(folder, 'data');
@@ -141,6 +142,8 @@ const startDurable = async (
   await writeFile(
     sql,
     [
+      // A replica has of its own accord what its primary has not.
+      'SET SESSION sql_log_bin = 0;',
       "CREATE USER IF NOT EXISTS root@'127.0.0.1';",
       "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;",
       'CREATE DATABASE IF NOT EXISTS content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;',
@@ -163,6 +166,7 @@ const startDurable = async (
     '--performance-schema=OFF',
     // Each commit is with the kernel before it is answered, as by default; that of the disk is another's test.
     '--innodb-flush-log-at-trx-commit=2',
+    ...more,
   ];
   let running: Guarded;
   const server: DurableServer = {

@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterAll } from '@jest/globals';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { untilUp } from './durable-server.ts';
@@ -56,8 +57,16 @@ const mysqlUser = (): { uid?: number; gid?: number } => {
 const clusters = new Set<Cluster>();
 afterAll(() => Promise.all([...clusters].map((cluster) => cluster.remove())));
 
+const run = promisify(execFile);
+
+interface Options {
+  size?: number;
+  /** Of each node's configuration, in place of the tests' own. */
+  settings?: Readonly<Record<string, string>>;
+}
+
 /** Starts a cluster with a database `content`. */
-export const startCluster = async (size = 3): Promise<Cluster> => {
+export const startCluster = async ({ size = 3, settings: given = {} }: Options = {}): Promise<Cluster> => {
   const { binary, library } = globalThis.TEST_GALERA;
   const user = mysqlUser();
   const folder = await mkdtemp(join(tmpdir(), 'content-gateway-galera-'));
@@ -113,6 +122,7 @@ export const startCluster = async (size = 3): Promise<Cluster> => {
       wsrep_sst_receive_address: `127.0.0.1:${transfer}`,
       wsrep_sst_method: 'rsync',
       wsrep_provider_options: `"gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${increment};gcache.size=16M;${SUSPECT}"`,
+      ...given,
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
     await writeFile(config, ['[mysqld]', ...lines, ''].join('\n'));
@@ -148,7 +158,14 @@ export const startCluster = async (size = 3): Promise<Cluster> => {
       running.signal('SIGKILL');
       await running.ended;
     };
+    /** Where it ended, which it has forgotten after a crash: packages ask it so before each start. */
+    const position = async (): Promise<string[]> => {
+      const { stderr } = await run(binary, [`--defaults-file=${config}`, '--wsrep-recover'], user);
+      const [, recovered] = /Recovered position:\s*(\S+)/.exec(stderr) ?? [];
+      return recovered === undefined ? [] : [`--wsrep-start-position=${recovered}`];
+    };
     if (index === 0) await start(['--wsrep-new-cluster', `--init-file=${init}`]);
+    let isNew = index > 0;
     return {
       host: `127.0.0.1:${sql}`,
       status: async (name) => String((await query(`SHOW STATUS LIKE '${name}'`))[0]?.Value),
@@ -159,7 +176,11 @@ export const startCluster = async (size = 3): Promise<Cluster> => {
       },
       thaw: () => running?.signal('SIGCONT'),
       kill,
-      start: () => start(),
+      start: async () => {
+        const more = isNew ? [] : await position();
+        isNew = false;
+        await start(more);
+      },
       isolate: async (isAlone) => {
         await query(`SET GLOBAL wsrep_provider_options = 'gmcast.isolate=${isAlone ? 1 : 0}'`);
       },

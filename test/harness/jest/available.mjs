@@ -211,6 +211,23 @@ export const findHaproxy = () => {
   };
 };
 
+/** The library that moves the clock of a process, and what to say if there is none. */
+export const findFaketime = () => {
+  const folders = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((name) => `/usr/lib/${name}/faketime`);
+  const faketime = folders.map((folder) => join(folder, 'libfaketimeMT.so.1')).find(existsSync);
+  return {
+    faketime,
+    notices: faketime
+      ? []
+      : [
+          [
+            'No libfaketime found: whole histories were not checked.',
+            '  apt-get install --no-install-recommends libfaketime',
+          ],
+        ],
+  };
+};
+
 /** The library that makes a MariaDB a node of a cluster, and what to say if there is none. */
 export const findGalera = () => {
   const library = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'].find(existsSync);
