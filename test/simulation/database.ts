@@ -16,7 +16,8 @@ class ConnectionFault extends Error {}
 /** The instance has been killed. */
 class Killed extends Error {}
 
-const never = new Promise<never>(() => undefined);
+/** A promise of its own each time: one for all would keep what waits for it. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 /** The way of one instance to the database: statements are slow, fail, and are never answered once the instance is killed. */
 export class DatabaseLink {
@@ -80,7 +81,7 @@ export class DatabaseLink {
             deadline,
             workload,
           )
-          .catch((error: unknown) => (error instanceof Killed ? never : Promise.reject(error)));
+          .catch((error: unknown) => (error instanceof Killed ? never() : Promise.reject(error)));
         await this.#alive();
         if (this.#random.chance(LOST_COMMITS)) throw new AppError('OUTCOME_UNKNOWN', { cause: new ConnectionFault() });
         return result;
@@ -101,6 +102,6 @@ export class DatabaseLink {
 
   async #alive(): Promise<void> {
     while (currentTime() < this.#until.stall) await sleep(this.#until.stall - currentTime());
-    if (this.#isKilled) await never;
+    if (this.#isKilled) await never();
   }
 }

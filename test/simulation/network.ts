@@ -127,12 +127,6 @@ class Line {
     this.client.break();
     this.server.break();
   }
-
-  /** The peer is gone without a word of its own: its system tells the client. */
-  abandon(): void {
-    this.#isCut = true;
-    this.client.break();
-  }
 }
 
 /** An instance, as the network sees it. */
@@ -165,12 +159,9 @@ export class Network {
     return line.client;
   }
 
-  /** Breaks all connections of an instance: both ends see it, or the clients alone, when the instance is no more. */
-  cut(host: Host, { isGone = false } = {}): void {
-    for (const line of this.#linesOf(host)) {
-      if (isGone) line.abandon();
-      else line.cut();
-    }
+  /** Breaks all connections of an instance. */
+  cut(host: Host): void {
+    for (const line of this.#linesOf(host)) line.cut();
   }
 
   /** Nothing arrives on the connections of an instance for a time; then all of it does. */

@@ -7,7 +7,7 @@ import { judge } from './judge.ts';
 import { shrink } from './shrink.ts';
 import { openBeginning } from './simulation.ts';
 
-const SEEDS = 8;
+const SEEDS = 5;
 
 jest.setTimeout(120_000);
 

@@ -165,8 +165,8 @@ class Simulation {
 
   /** Ends all that still runs. */
   close(): void {
-    for (const client of this.#clients) client.close();
     for (const instance of this.#instances) this.#kill(instance);
+    for (const client of this.#clients) client.close();
   }
 
   readonly #note = (line: string): void => {
@@ -287,7 +287,7 @@ class Simulation {
 
   #kill(instance: Instance): void {
     instance.kill();
-    this.#network.cut(instance, { isGone: true });
+    this.#network.cut(instance);
   }
 
   /** A caller who uses up a quota is refused with the time to wait, and served after that. */
