@@ -22,8 +22,6 @@ export interface Verdict {
   cpuSeconds: number;
   /** The checks that failed, with the first seed that shows it. */
   found: string[];
-  /** The hash of the last trace. */
-  hash: string;
   /** What a seed that failed shows, with only the calls and faults that it takes. */
   words: string;
   /** The trace of the last seed; of one that failed, with only these. */
@@ -53,7 +51,7 @@ export const judge = async (
   beginning: Snapshot,
   { first, seeds, search }: { first: number; seeds: number; search?: Search },
 ): Promise<Verdict> => {
-  const verdict: Verdict = { seeds: 0, hours: 0, calls: 0, cpuSeconds: 0, found: [], hash: '', words: '', trace: [] };
+  const verdict: Verdict = { seeds: 0, hours: 0, calls: 0, cpuSeconds: 0, found: [], words: '', trace: [] };
   const outcomes: Kept[] = [];
   for (let n = 0; n < seeds; n += 1) {
     const seed = String(first + n);
@@ -64,10 +62,9 @@ export const judge = async (
     verdict.cpuSeconds += (user + system) / 1e6;
     verdict.hours += outcome.simulatedMs / HOUR_MS;
     verdict.calls += outcome.history.length;
-    verdict.hash = hashOf(outcome);
     verdict.trace = outcome.trace;
     outcomes.push({ seed, history: outcome.history, items: outcome.items });
-    if (n % TWICE_EVERY === 0 && hashOf(await simulate(seed, beginning)) !== verdict.hash)
+    if (n % TWICE_EVERY === 0 && hashOf(await simulate(seed, beginning)) !== hashOf(outcome))
       verdict.found.push(`seed ${seed}: another trace at the second time`);
     const [anomaly] = outcome.anomalies;
     if (!anomaly) continue;

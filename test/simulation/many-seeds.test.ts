@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { expect, jest, test } from '@jest/globals';
 import { searchOrders } from '../histories/linearizable.ts';
 import { judge } from './judge.ts';
-import { openBeginning } from './simulation.ts';
+import { hashOf, openBeginning } from './simulation.ts';
 
 // As `seeds.test.ts`, of more seeds, and with the search for an order.
 
@@ -23,8 +23,10 @@ test('simulations of many seeds keep all promises', async () => {
     seeds: SEEDS,
     search: async (history) => (await searchOrders(history)).words,
   });
-  if (SIMULATION_TRACE !== undefined) writeFileSync(SIMULATION_TRACE, `${trace.join('\n')}\n`);
-  if (SIMULATION_VERDICT !== undefined) writeFileSync(SIMULATION_VERDICT, JSON.stringify(verdict));
+  if (SIMULATION_TRACE !== undefined)
+    writeFileSync(SIMULATION_TRACE, `${trace.map((line) => line.replaceAll(/\s+/g, ' ')).join('\n')}\n`);
+  if (SIMULATION_VERDICT !== undefined)
+    writeFileSync(SIMULATION_VERDICT, JSON.stringify({ ...verdict, hash: hashOf({ trace }) }));
   expect(verdict.words).toBe('');
   expect(verdict.found).toEqual([]);
 });

@@ -1,6 +1,5 @@
 /** The patches of test/mutants that a simulation shows. */
 export const planted = [
-  'content-counters-not-decreased',
   'content-tag-count-kept',
   'event-filter-skips',
   'event-order',

@@ -173,7 +173,7 @@ class Simulation {
     this.#trace.push(`${(this.#world.now - this.#began).toFixed(2)} ${line}`);
   };
 
-  readonly #noteStatement = (text: string): void => this.#note(`${STATEMENT}${text.replaceAll(/\s+/g, ' ')}`);
+  readonly #noteStatement = (text: string): void => this.#note(`${STATEMENT}${text}`);
 
   #found(check: string, found: string): void {
     this.#anomalies.push({ check, found, entries: [] });
