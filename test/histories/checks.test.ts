@@ -265,6 +265,7 @@ describe('the checks of a history', () => {
     ['repeats answer alike', 'another answer', changed('repeated', { answer: 'b' })],
     ['repeats answer alike', 'an answer that was made anew', changed('repeated', { isReplayed: false })],
     ['repeats answer alike', 'another input that was done', changed('other', { outcome: 'ok', reason: 'ok' })],
+    ['repeats answer alike', 'a kept answer to a new call', changed('created', { isReplayed: true })],
     ['repeats answer alike', 'an answer of another call', changed('created', { output: gameOf('g2') })],
     [
       'counters equal rows',

@@ -39,10 +39,7 @@ export const createsOnce: Check = (history) => {
   return anomalies;
 };
 
-/**
- * Whether an answer shows what was asked for. That it is a kept one says nothing: the service itself repeats a transaction whose
- * COMMIT was not answered.
- */
+/** Whether an answer shows what was asked for. */
 const isOwnAnswer = ({ input, mark, record, output }: Entry): boolean =>
   (mark === undefined || output?.mark === mark) &&
   (record === undefined || output?.id === undefined || output.id === record) &&
@@ -62,7 +59,8 @@ export const repeatsAnswerAlike: Check = (history) => {
   for (const entries of calls.values()) {
     const [first, ...more] = entries;
     if (first?.outcome !== 'ok') continue;
-    if (!isOwnAnswer(first)) note('a call got the answer of another one', [first]);
+    const isNew = first.repeats === undefined && first.attempts === 1;
+    if ((isNew && first.isReplayed) || !isOwnAnswer(first)) note('a call got the answer of another one', [first]);
     for (const entry of more) {
       if (entry.repeats === 'other input') {
         if (entry.outcome === 'ok') note('another input was not refused', [first, entry]);
