@@ -12,7 +12,7 @@ import { hashOf, openBeginning } from './simulation.ts';
 // As `seeds.test.ts`, of more seeds, and with the search for an order.
 
 /** `npm run simulate` sets these. */
-const { SIMULATION_SEED = '1000', SIMULATION_SEEDS = '150', SIMULATION_VERDICT, SIMULATION_TRACE } = process.env;
+const { SIMULATION_SEED = '1000', SIMULATION_SEEDS = '120', SIMULATION_VERDICT, SIMULATION_TRACE } = process.env;
 const SEEDS = Number(SIMULATION_SEEDS);
 
 jest.setTimeout(120_000 + SEEDS * 5000);
