@@ -52,12 +52,13 @@ const plain = (url: string): string =>
 export const withAddress = (document: string, base: string): string =>
   document.replaceAll(EXAMPLE_ADDRESS, plain(base));
 
-/**
- * Functions that make the published documents as JSON, by the paths that serve them, with the example address until
- * `withAddress` replaces it.
- */
-export const documents = (config: Config): [path: string, jsonOf: () => string][] =>
-  Object.entries(files).map(([path, document]) => [
-    path,
-    () => escapeUnseen(JSON.stringify(published(document, config))),
-  ]);
+/** The paths that serve documents. */
+export const documentPaths: readonly string[] = Object.keys(files);
+
+/** The document of a path as JSON, with the example address until `withAddress` replaces it. */
+export const documentAt = (path: string, config: Config): string =>
+  escapeUnseen(JSON.stringify(published(files[path]!, config)));
+
+/** All of them, by their paths. */
+export const documents = (config: Config): [path: string, json: string][] =>
+  documentPaths.map((path) => [path, documentAt(path, config)]);

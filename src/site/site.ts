@@ -3,7 +3,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import type { Brand, Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { byAddress } from './base.ts';
-import { documents, withAddress } from './documents.ts';
+import { documentAt, documentPaths, withAddress } from './documents.ts';
 import { errorPages } from './errors/page.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
@@ -81,10 +81,11 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   const router = express.Router({ caseSensitive: true, strict: true });
   const atAddress = (type: string, text: string): RequestHandler =>
     byAddress(config, (base = `http://localhost:${config.port}`) => revalidated(type, withAddress(text, base)));
-  for (const [path, jsonOf] of documents(config)) {
-    const asJson = () => atAddress('json', jsonOf());
+  for (const path of documentPaths) {
+    const asJson = () => atAddress('json', documentAt(path, config));
     router.all(path, readOnly, lazily(asJson));
-    const asYaml = async () => atAddress('application/yaml', await yamlOf(JSON.parse(jsonOf()) as object));
+    const asYaml = async () =>
+      atAddress('application/yaml', await yamlOf(JSON.parse(documentAt(path, config)) as object));
     router.all(path.replace(/json$/, 'yaml'), readOnly, lazily(asYaml));
   }
   router.use(landing(config));

@@ -29,7 +29,7 @@ interface Document {
 
 const served = new Map(documents(readConfig({})));
 const documentAt = (path: string, base = 'http://localhost:3000'): Document =>
-  JSON.parse(withAddress(served.get(path)?.() ?? '', base)) as Document;
+  JSON.parse(withAddress(served.get(path) ?? '', base)) as Document;
 
 /** `[operation id, label, source]` of each sample. */
 const samplesIn = ({ paths }: Document): [id: string, label: string, source: string][] =>
