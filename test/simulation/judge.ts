@@ -6,7 +6,7 @@ import { hashOf, type Outcome, simulate, STATEMENT } from './simulation.ts';
 /** The lines of a trace that a failure shows. */
 const SHOWN = 150;
 const HOUR_MS = 3_600_000;
-/** Of so many seeds, one is simulated twice. */
+/** One seed in this number is simulated twice. */
 const TWICE_EVERY = 10;
 /** The program that searches takes 64 users; a seed has four. */
 const SEARCHED_AT_ONCE = 10;

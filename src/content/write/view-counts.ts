@@ -46,8 +46,9 @@ export class ViewCounts {
     this.#first = first;
   }
 
-  /** Counts the view of a record. */
-  note(id: string, { address }: Pick<Call, 'address'>): void {
+  /** Counts the view of a record, unless its caller was refused at the deadline before it was read. */
+  note(id: string, { address, deadline }: Pick<Call, 'address' | 'deadline'>): void {
+    if (deadline.error) return;
     if (this.#first) this.#first.note(address, id, () => this.buffer.add(id, 1));
     else this.buffer.add(id, 1);
   }
