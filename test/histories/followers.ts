@@ -119,7 +119,7 @@ export const CHOICES = [
   ['game.created', 'game.deleted'],
   ['user.updated', 'image.deleted'],
 ] as const;
-/** Of so many messages an endpoint refuses one, and takes one without an answer. */
+/** An endpoint refuses one message in this number, and takes one without an answer. */
 const MISHAP_EVERY = 20;
 /** How long an endpoint is waited for that gets nothing. */
 const SILENCE_MS = 20_000;

@@ -288,7 +288,7 @@ export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: Leas
     const webhook = await lockLeased(tx, leased);
     if (!webhook) return;
     const { id } = leased;
-    const next = await firstOfRecords(tx, id).orderBy('d.nextAt', 'ASC').limit(1).getOne();
+    const next = await firstOfRecords(tx, id).select(['d.id', 'd.nextAt']).orderBy('d.nextAt', 'ASC').limit(1).getOne();
     const nextAt = webhook.state === 'pending' ? webhook.nextAt : (next?.nextAt ?? NEVER);
     await webhooksIn(tx).update({ id }, { leaseUntil: now, nextAt });
   });
