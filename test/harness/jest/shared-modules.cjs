@@ -11,7 +11,7 @@ const { SyntheticModule } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
 // Most code runs too seldom here to be worth its compilation: it has to run longer than usual before V8 optimizes it.
-setFlagsFromString('--interrupt-budget=2000000');
+setFlagsFromString('--interrupt-budget=500000');
 
 const root = join(__dirname, '../../..');
 const COMPILED = new Set(['contract', 'migrations', 'openapi', 'src']);
