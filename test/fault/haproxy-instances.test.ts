@@ -25,6 +25,9 @@ const PATIENCE_MS = 300_000;
 /** How long an instance that is told to stop still answers: longer than the balancer needs to look twice. */
 const SHUTDOWN_DELAY_MS = '3000';
 
+/** Far more than usual, as what a busy machine cannot do in 10 s has not failed; less than the balancer waits. */
+const REQUEST_TIMEOUT_MS = '50000';
+
 let database: TestDatabase;
 let key: string;
 let ports: number[];
@@ -35,7 +38,7 @@ const start = (port: number, program = PROGRAM, env: Environment = {}): Promise<
   startServe({
     url: database.url,
     program,
-    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', SHUTDOWN_DELAY_MS, PORT: String(port), ...env },
+    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', SHUTDOWN_DELAY_MS, REQUEST_TIMEOUT_MS, PORT: String(port), ...env },
   });
 
 afterEach(async () => {
