@@ -4,6 +4,10 @@ import type { Random } from '../../src/testkit/seed/random.ts';
 import { entryOf, type Entry, microseconds } from '../histories/history.ts';
 import { eventIn, type Json } from '../histories/session.ts';
 
+/** The addresses of the endpoint that takes messages, and of the one that takes none. */
+export const LIVE = 'https://live.example.com/';
+export const DEAD = 'https://dead.example.com/';
+
 /** The part of the messages that an endpoint refuses, and of those that it takes without an answer. */
 const REFUSED = 0.2;
 const SILENT = 0.05;

@@ -8,47 +8,30 @@ import type { Connection } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { Snapshot } from '../../src/db/sqlite/files/snapshot.ts';
 import { openSqlite } from '../../src/db/sqlite/open.ts';
-import { outboxIn } from '../../src/event/outbox/entity.ts';
-import { readFeed } from '../../src/event/outbox/feed.ts';
-import { deliveriesIn, webhooksIn } from '../../src/event/webhook/entity.ts';
 import { Random } from '../../src/testkit/seed/random.ts';
 import { createUser } from '../../src/user/service.ts';
-import type { ProcedureId } from '../harness/app/app.ts';
-import { type Client, type Ending, openClient, reasonIn } from '../harness/app/client.ts';
+import { type Client, openClient } from '../harness/app/client.ts';
 import { WEBHOOK_KEY } from '../harness/app/webhook-key.ts';
 import { VirtualWorld } from '../harness/virtual-world.ts';
 import { anomaliesIn } from '../histories/checks.ts';
 import { type Account, ActiveRecords, follow, readAll, type Reached, Session, Walker } from '../histories/clients.ts';
 import type { Anomaly, Entry } from '../histories/history.ts';
-import type { Json } from '../histories/session.ts';
-import { Endpoints } from './endpoints.ts';
+import { callUntilAnswered, outputIn } from './calls.ts';
+import { DEAD, Endpoints, LIVE } from './endpoints.ts';
 import { Instance } from './instance.ts';
+import { LongRun, RETENTION_DAYS, SEARCHES } from './long-run.ts';
 import { Network } from './network.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 const USERS = 4;
 /** The steps of the client of a user. */
 const STEPS = 10;
 const INSTANCES = ['one', 'two'];
-/** The searches that a caller may make in a minute. */
-const SEARCHES = 3;
-const RETENTION_DAYS = 30;
-/** How long an answer is kept for repetitions. */
-const KEPT_MS = DAY_MS;
-/** All attempts of a delivery are made by then, and how many these are. */
-const LONGEST_DELIVERY_MS = 7 * DAY_MS;
-const ATTEMPTS = 10;
-/** The time between two sweeps is shorter. */
-const SWEEP_MS = 10 * MINUTE_MS;
 const PATIENCE_MS = 20 * SECOND_MS;
 const FOLLOWER_REST_MS = 400;
 
-const LIVE = 'https://live.example.com/';
-const DEAD = 'https://dead.example.com/';
 const webhooks = [
   { url: LIVE, types: eventTypes.filter((type) => type !== 'user.created') },
   { url: DEAD, types: ['user.updated'] },
@@ -65,11 +48,6 @@ const settings = {
 
 /** Marks the statements in a trace. */
 export const STATEMENT = '> ';
-
-type Answered = Ending & { kind: 'answered' };
-
-const outputIn = ({ text }: Answered): Json =>
-  (JSON.parse(text) as { result: { data: { json: Json } } }).result.data.json;
 
 /** The tables of a new service, with which each simulation begins. */
 export const openBeginning = async (): Promise<Snapshot> => {
@@ -114,7 +92,6 @@ class Simulation {
   readonly #clients: Client[] = [];
   readonly #trace: string[] = [];
   readonly #history: Entry[] = [];
-  readonly #anomalies: Anomaly[] = [];
   readonly #items: string[] = [];
 
   constructor(
@@ -144,20 +121,22 @@ class Simulation {
     const readers = accounts.map((account, n) => new Session(this.#history, reached, USERS + n, account));
     const client = this.#open(2 * USERS, owner.key);
     await this.#createWebhooks(client, owner);
-    const { nextCursor: cursor } = outputIn(await this.#call(client, 'event.list', {})) as { nextCursor: string };
+    const { nextCursor: cursor } = outputIn(await callUntilAnswered(client, 'event.list', {})) as {
+      nextCursor: string;
+    };
     await this.#callUnderFaults(accounts, reached);
-    await this.#useUpQuota(client);
-    await this.#passDays(client);
-    await this.#checkWebhooks(client);
+    const longRun = new LongRun(this.#world, this.#db, this.#endpoints, client);
+    await longRun.useUpQuota();
+    await longRun.passDays();
+    await longRun.checkWebhooks();
     await readAll(readers, 0);
-    await this.#passMonth(client, cursor);
-    this.#anomalies.push(...anomaliesIn(this.#history));
+    await longRun.passMonth(cursor);
     for (const { client: number, operation, call, return: end, outcome, reason, attempts, answer } of this.#history)
       this.#trace.push(`${call}–${end} ${number} ${operation} ${outcome} ${reason} ${attempts} ${answer}`);
     return {
       trace: this.#trace,
       history: this.#history,
-      anomalies: this.#anomalies,
+      anomalies: [...longRun.anomalies, ...anomaliesIn(this.#history)],
       items: this.#items,
       simulatedMs: this.#world.now - this.#began,
     };
@@ -175,10 +154,6 @@ class Simulation {
 
   readonly #noteStatement = (text: string): void => this.#note(`${STATEMENT}${text}`);
 
-  #found(check: string, found: string): void {
-    this.#anomalies.push({ check, found, entries: [] });
-  }
-
   /** A client, which goes to the next instance when its connection breaks. */
   readonly #open = (client: number, key?: string): Client => {
     let turn = client;
@@ -187,16 +162,6 @@ class Simulation {
     this.#clients.push(opened);
     return opened;
   };
-
-  /** Calls until it is answered, as the SDKs do. */
-  async #call(client: Client, operation: ProcedureId, input: object, key?: string): Promise<Answered> {
-    for (;;) {
-      const ending = await client.call(operation, input, key === undefined ? {} : { 'Idempotency-Key': key });
-      if (ending.kind === 'answered' && (ending.status < 500 || ending.headers['x-should-retry'] === 'false'))
-        return ending;
-      await sleep(SECOND_MS / 10);
-    }
-  }
 
   /** Users with keys. The last one has the webhooks, and is no client of the history. */
   async #openAccounts(): Promise<Account[]> {
@@ -211,11 +176,11 @@ class Simulation {
 
   async #createWebhooks(client: Client, { id: user }: Account): Promise<void> {
     for (const { url, types } of webhooks) {
-      const { id } = outputIn(await this.#call(client, 'webhook.create', { url, types }, url));
+      const { id } = outputIn(await callUntilAnswered(client, 'webhook.create', { url, types }, url));
       // An answer that is lost takes the secret with it.
       let secret: string | null = null;
       for (let n = 0; secret === null; n += 1) {
-        const rotated = await this.#call(client, 'webhook.rotateSecret', { id }, `${url} ${n}`);
+        const rotated = await callUntilAnswered(client, 'webhook.rotateSecret', { id }, `${url} ${n}`);
         ({ secret } = outputIn(rotated) as { secret: string | null });
       }
       this.#endpoints.subscribe(url, { user, types, secret, isDead: url === DEAD });
@@ -288,99 +253,6 @@ class Simulation {
   #kill(instance: Instance): void {
     instance.kill();
     this.#network.cut(instance);
-  }
-
-  /** A caller who uses up a quota is refused with the time to wait, and served after that. */
-  async #useUpQuota(client: Client): Promise<void> {
-    const search = (): Promise<Answered> => this.#call(client, 'user.search', { query: 'user', limit: 1 });
-    let last = await search();
-    // Each instance counts by itself, and a connection may break.
-    for (let n = 0; n < 2 * SEARCHES && last.status === 200; n += 1) last = await search();
-    const seconds = Number(last.retryAfter);
-    if (last.status !== 429 || !(seconds >= 1 && seconds <= 60))
-      this.#found('quotas', `${2 * SEARCHES} searches ended with ${last.status} and Retry-After ${last.retryAfter}`);
-    this.#world.leap(seconds * SECOND_MS);
-    const { status } = await search();
-    if (status !== 200) this.#found('quotas', `a search after the time to wait got ${status}`);
-  }
-
-  /** Lets days pass until all deliveries have ended. Within them, an answer is kept for a day. */
-  async #passDays(client: Client): Promise<void> {
-    const rename = (nickname: string, key: string) => this.#call(client, 'user.updateProfile', { nickname }, key);
-    const began = this.#world.now;
-    const first = await rename('kept for a day', 'first');
-    await rename('changed since', 'second');
-    const moments = [KEPT_MS - HOUR_MS / 10, KEPT_MS + HOUR_MS / 10];
-    while (this.#world.now - began < LONGEST_DELIVERY_MS) {
-      const next = await this.#nextDelivery();
-      const moment = began + (moments[0] ?? Number.POSITIVE_INFINITY);
-      if (Math.min(next, moment) === Number.POSITIVE_INFINITY) return;
-      if (next <= moment) {
-        // Beyond it, so that what is due at about that time goes together.
-        await this.#leapTo(next + Math.max(0, next - this.#world.now) * 0.2);
-        await sleep(SECOND_MS / 4);
-        continue;
-      }
-      moments.shift();
-      await this.#leapTo(moment);
-      const { text, headers } = await rename('kept for a day', 'first');
-      const isKept = headers['idempotency-replayed'] === 'true' && text === first.text;
-      if (isKept !== moment - began < KEPT_MS)
-        this.#found('kept answers', `${isKept ? 'are' : 'are not'} there ${(moment - began) / HOUR_MS} hours later`);
-    }
-    this.#found('webhooks', 'deliveries have not ended after a week');
-  }
-
-  /** Lets the machine sleep until a time. */
-  async #leapTo(time: number): Promise<void> {
-    if (time > this.#world.now) this.#world.leap(time - this.#world.now);
-    await sleep(1);
-  }
-
-  /** When something is to be delivered next; infinite if never. */
-  async #nextDelivery(): Promise<number> {
-    const active = await webhooksIn(this.#db).find({ where: { state: 'active' } });
-    const { lastPosition } = await readFeed(this.#db);
-    const isBehind = active.some(({ position }) => position < lastPosition) || (await outboxIn(this.#db).exists());
-    if (isBehind) return this.#world.now;
-    const waiting = await deliveriesIn(this.#db).find({ where: { state: 'waiting' } });
-    const due = active.filter(({ id }) => waiting.some(({ webhookId }) => webhookId === id));
-    return Math.min(...due.map(({ nextAt }) => nextAt.getTime()));
-  }
-
-  /** Of two webhooks, that of the endpoint that takes nothing is paused by now, after all its attempts. */
-  async #checkWebhooks(client: Client): Promise<void> {
-    const { items } = outputIn(await this.#call(client, 'webhook.list', {})) as {
-      items: { url: string; state: string }[];
-    };
-    for (const { url, state } of items)
-      if (state !== (url === DEAD ? 'paused' : 'active')) this.#found('webhooks', `${url} is ${state}`);
-    const attempts = this.#endpoints.attempts(DEAD);
-    if (attempts < ATTEMPTS) this.#found('webhooks', `${DEAD} was tried ${attempts} times`);
-  }
-
-  /** Lets a month pass, after which nothing is left of what is kept for a time. */
-  async #passMonth(client: Client, cursor: string): Promise<void> {
-    this.#endpoints.isSound = true;
-    for (let next = await this.#nextDelivery(); next < Number.POSITIVE_INFINITY; next = await this.#nextDelivery()) {
-      await this.#leapTo(next);
-      await sleep(SECOND_MS / 4);
-    }
-    await this.#leapTo(this.#world.now + (RETENTION_DAYS + 1) * DAY_MS);
-    // What is delivered only now goes with a later sweep.
-    for (let sweeps = 0; sweeps < 3; sweeps += 1) {
-      await sleep(SECOND_MS / 2);
-      await this.#leapTo(this.#world.now + SWEEP_MS);
-    }
-    await sleep(SECOND_MS / 2);
-    // What waits for a webhook that is paused goes on with it.
-    const kept = ['events', 'idempotency_records', 'failed_calls', "webhook_deliveries WHERE state <> 'waiting'"];
-    for (const table of kept) {
-      const [row] = await this.#db.read<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`);
-      if (row!.n > 0) this.#found('sweeps', `${table}: ${row!.n} rows are still there`);
-    }
-    const reason = reasonIn(await this.#call(client, 'event.list', { after: cursor }));
-    if (reason !== 'EVENTS_GONE') this.#found('sweeps', `a cursor of the feed from a month ago got ${reason}`);
   }
 }
 
