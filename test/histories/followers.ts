@@ -119,7 +119,10 @@ export const CHOICES = [
   ['game.created', 'game.deleted'],
   ['user.updated', 'image.deleted'],
 ] as const;
-/** An endpoint refuses one message in this number, and takes one without an answer. */
+/**
+ * An endpoint refuses one message in this number, and takes one without an answer; no message twice, for which the service would
+ * wait longer than `SILENCE_MS`.
+ */
 const MISHAP_EVERY = 20;
 /** How long an endpoint is waited for that gets nothing. */
 const SILENCE_MS = 20_000;
@@ -138,6 +141,8 @@ interface Hook {
 export class Endpoint {
   readonly #server: Server;
   readonly #hooks: Hook[] = [];
+  /** The ids of the messages that were refused, or taken without an answer. */
+  readonly #failed = new Set<string>();
   #taken = 0;
   #came = 0;
   /** Whether some of what was to come did not. */
@@ -214,7 +219,10 @@ export class Endpoint {
     if (data['challenge'] !== undefined) return void response.end(JSON.stringify({ challenge: data['challenge'] }));
     if (!hook) return void response.writeHead(404).end();
     this.#came += 1;
-    if (this.#came % MISHAP_EVERY === 0) return void response.writeHead(500).end();
+    const messageId = String(request.headers['webhook-id']);
+    const mishap = this.#failed.has(messageId) ? undefined : ['refused', 'unanswered'][this.#came % MISHAP_EVERY];
+    if (mishap) this.#failed.add(messageId);
+    if (mishap === 'refused') return void response.writeHead(500).end();
     const event = eventIn(data);
     const { client, user } = hook.session;
     hook.session.note(
@@ -225,14 +233,14 @@ export class Endpoint {
         input: { types: hook.types },
         events: [event],
         call,
-        messageId: String(request.headers['webhook-id']),
+        messageId,
         isSigned: this.#isSigned(hook, body, request),
         ...(body.toLowerCase().includes(TRACE) && { isTraced: true }),
       }),
     );
     hook.positions.add(event.position);
     this.#taken += 1;
-    if (this.#came % MISHAP_EVERY === 1) response.destroy();
+    if (mishap === 'unanswered') response.destroy();
     else response.writeHead(204).end();
   }
 
