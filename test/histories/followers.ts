@@ -200,7 +200,7 @@ export class Endpoint {
       const before = this.#taken;
       for (const { id: deliveryId } of wanted)
         await session.perform('webhook.redeliver', { deliveryId }, { key: deliveryId });
-      await until(() => this.#taken >= before + wanted.length);
+      await until(() => this.#isLacking || this.#taken >= before + wanted.length);
     }
   }
 
