@@ -43,11 +43,11 @@ const changed = (name: string, change: (schemas: Record<string, any>, paths: Rec
   return write(name, document);
 };
 
-/** Without a database, also where `npm start` has made that of the working folder. */
-const env = { DATABASE_URL: `sqlite:${join(folder, 'nothing.sqlite')}` };
+/** Names a database that is not there, also where `npm start` has made that of the working folder. */
+const withoutDatabase = { DATABASE_URL: `sqlite:${join(folder, 'nothing.sqlite')}` };
 
 const cli = async (...args: string[]) => {
-  const { code, stdout, stderr } = await runCommand(args, { env });
+  const { code, stdout, stderr } = await runCommand(args, { env: withoutDatabase });
   return { code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() };
 };
 
