@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleDelivery, exampleWebhook } from '../../../contract/examples.ts';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
+import { sandboxWelcome } from '../../../src/testkit/sandbox/welcome.ts';
 import { until } from '../../harness/until.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { type ServeProcess, startSandbox } from '../../harness/app/program.ts';
@@ -46,6 +47,12 @@ describe('sandbox over HTTP', () => {
       });
       expect(body.result.data.json.total).toBe(1);
     });
+  });
+
+  test('the message at its start tells of faults where it has a seed', () => {
+    const start = { title: 'content-gateway', url: 'http://127.0.0.1:3000' };
+    expect(sandboxWelcome(start, 7)).toContain('by the seed 7: http://127.0.0.1:3000/sandbox/faults lists them');
+    expect(sandboxWelcome(start, undefined)).not.toContain('/sandbox/faults');
   });
 
   describe('the sandbox as a program', () => {
