@@ -234,6 +234,17 @@ describe('the checks of a history', () => {
     expect(foundIn(history)).toEqual([]);
   });
 
+  test('find nothing where a reaction goes with its record before it has an event', () => {
+    const history = erased();
+    const { events = [] } = history['feed']!;
+    const left = events.filter(({ type, record }) => type !== 'game.reactionsChanged' || record !== 'g5');
+    history['feed']!.events = left.map((one, index) => ({ ...one, position: index + 1 }));
+    expect(foundIn(history)).toEqual([]);
+    // All have come by a quiet moment.
+    Object.assign(history['favorite']!, { call: 1, return: 2 });
+    expect(foundIn(history)).toEqual(['feed is whole']);
+  });
+
   test('find a title on a replica that was never written, and let one be old', () => {
     const created = entry('image.create', { record: 'i1', input: { title: 'old' }, mark: 'i1' });
     const update = entry('image.update', { record: 'i1', input: { id: 'i1', title: 'new' } });

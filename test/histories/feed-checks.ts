@@ -23,7 +23,8 @@ const typesIn = ({ input }: Entry): readonly string[] | undefined => input['type
 export const feedIsWhole: Check = (history) => {
   const anomalies: Anomaly[] = [];
   const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'feed is whole', found, entries });
-  const moment = quietMoments(history).at(-1) ?? [];
+  const moments = quietMoments(history);
+  const moment = moments.at(-1) ?? [];
   const whole = moment.find(({ events }) => events !== undefined);
   if (!whole) return [];
   const { events = [] } = whole;
@@ -46,6 +47,7 @@ export const feedIsWhole: Check = (history) => {
   }
 
   const byRecord = grouped(events, ({ record }) => record);
+  const isRemoved = (record: string): boolean => byRecord.get(record)?.at(-1)?.type.endsWith('.deleted') ?? false;
   const count = (record: string | undefined, type: string): number =>
     (byRecord.get(record ?? '') ?? []).filter((event) => event.type === type).length;
   const records = grouped(listed(moment), ({ record }) => record);
@@ -58,17 +60,16 @@ export const feedIsWhole: Check = (history) => {
     else if (own[0].actorId !== row!.output?.authorId) note(`has another author of ${id}`, [row!]);
   }
   for (const { type, record } of events)
-    if (
-      /^(?:game|image)\.created$/.test(type) &&
-      !records.has(record) &&
-      !byRecord.get(record)?.at(-1)?.type.endsWith('.deleted')
-    )
+    if (/^(?:game|image)\.created$/.test(type) && !records.has(record) && !isRemoved(record))
       note(`has ${record}, which no list has`, [whole]);
 
+  /** At a quiet moment each reaction has its event. One of later may go with its record before it has one. */
+  const beforeLast = moments.at(-2)?.[0]?.call ?? 0;
   // A change of an unknown outcome may have happened or not.
   const counted = (entries: readonly Entry[], type: string, { isMerged }: { isMerged: boolean }): void => {
     for (const [id, own] of grouped(entries, ({ record }) => record)) {
-      const sure = own.filter(({ outcome }) => outcome === 'ok').length;
+      const isBrief = isMerged && isRemoved(id);
+      const sure = own.filter((entry) => entry.outcome === 'ok' && (!isBrief || entry.return < beforeLast)).length;
       // An erasure takes a favorite and a reaction away.
       const isTouched = erasure && own.some(({ user }) => user === erasure.user);
       const most = own.filter(({ outcome }) => outcome !== 'refused').length + (isMerged && isTouched ? 2 : 0);
