@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Scope } from '../../contract/index.ts';
-import { expiringAfter } from '../base/runtime.ts';
+import { atMost, expiringAfter } from '../base/cache.ts';
 import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -82,8 +82,12 @@ const readInTime = async (workload: WorkloadPool, hashes: readonly Buffer[]): Pr
 /** Verifies keys. It caches a key for half a second. */
 export class KeyVerifier {
   readonly #now: () => Date;
-  #knownMade: LRUCache<string, Promise<KnownKey | undefined>> | undefined;
-  #rightMade: LRUCache<string, true> | undefined;
+  readonly #known = new LRUCache<string, Promise<KnownKey | undefined>>({
+    ...atMost(REMEMBERED_KEYS),
+    ...expiringAfter(REMEMBER_MS),
+  });
+  /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */
+  readonly #right = new LRUCache<string, true>(atMost(REMEMBERED_KEYS));
   readonly #keys: BatchLoader<Buffer, KnownKey | undefined>;
   /** The times of last uses that are not stored yet. */
   readonly uses: WriteBuffer<Date>;
@@ -139,16 +143,6 @@ export class KeyVerifier {
   /** Stores the times of last uses, as far as the deadline allows. */
   close(deadline: Deadline): Promise<void> {
     return this.uses.close(deadline);
-  }
-
-  // Both are made when a key first comes: they take milliseconds, and each space of a sandbox has its own.
-  get #known(): LRUCache<string, Promise<KnownKey | undefined>> {
-    return (this.#knownMade ??= new LRUCache({ max: REMEMBERED_KEYS, ...expiringAfter(REMEMBER_MS) }));
-  }
-
-  /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */
-  get #right(): LRUCache<string, true> {
-    return (this.#rightMade ??= new LRUCache({ max: REMEMBERED_KEYS }));
   }
 
   #find(hash: Buffer, lookUp: KeyLookUp | undefined): Promise<KnownKey | undefined> {

@@ -81,11 +81,6 @@ export const performance: Runtime['performance'] = {
     return runtime.performance.timeOrigin;
   },
 };
-/**
- * Options of an `LRUCache` whose entries expire after milliseconds by this clock. By default, such a cache keeps the time with a
- * timer of its own.
- */
-export const expiringAfter = (ttl: number) => ({ ttl, ttlResolution: 0, perf: performance }) as const;
 export const setTimeout: Runtime['setTimeout'] = (callback, ms) => runtime.setTimeout(callback, ms);
 export const clearTimeout: Runtime['clearTimeout'] = (timer) => runtime.clearTimeout(timer);
 export const setInterval: Runtime['setInterval'] = (callback, ms) => runtime.setInterval(callback, ms);

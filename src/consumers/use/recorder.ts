@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type AnyRoute, holdsKey } from '../../../contract/index.ts';
+import { atMost } from '../../base/cache.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
@@ -79,7 +80,7 @@ export class UseRecorder {
   /** Failed calls by key that are not stored yet. */
   readonly failures: WriteBuffer<readonly FailedCall[]>;
   readonly #inputs = new Map<string, InputParts>();
-  readonly #days = new LRUCache<string, ConsumerDay>({ max: REMEMBERED });
+  readonly #days = new LRUCache<string, ConsumerDay>(atMost(REMEMBERED));
   #anonymous = { day: '', clients: new Set<string>() };
 
   constructor(db: WorkloadPool, log: Logger, now: () => Date, pause?: WritePause) {

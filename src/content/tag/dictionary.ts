@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { expiringAfter, performance } from '../../base/runtime.ts';
+import { atMost, expiringAfter } from '../../base/cache.ts';
+import { performance } from '../../base/runtime.ts';
 import type { ContentKind } from '../kind.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
@@ -58,7 +59,7 @@ export class TagDictionary implements TagNames {
   #time = 0;
   /** How often a name was known. */
   readonly lookUps = { hits: 0, misses: 0 };
-  #made: LRUCache<string, KnownTag> | undefined;
+  readonly #counted = new LRUCache<string, KnownTag>({ ...atMost(COUNTED_TAGS), ...expiringAfter(COUNT_BELIEVED_MS) });
 
   /** A name that changed is shown as it is after `believedMs` at the latest. */
   constructor(db: Database, believedMs = NAME_BELIEVED_MS) {
@@ -70,11 +71,6 @@ export class TagDictionary implements TagNames {
       // To look at the clock for each name would cost more than to find it.
       perf: { now: () => this.#time },
     });
-  }
-
-  /** Made when it is first needed: it takes milliseconds, and each space of a sandbox has its own. */
-  get #counted(): LRUCache<string, KnownTag> {
-    return (this.#made ??= new LRUCache({ max: COUNTED_TAGS, ...expiringAfter(COUNT_BELIEVED_MS) }));
   }
 
   /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { lengths } from '../../../contract/index.ts';
+import { atMost } from '../../base/cache.ts';
 import { foldCase, visible } from '../../search/text.ts';
 
 /** Marks without a letter or number to stand on, such as those of emoji, and marks around a character. */
@@ -9,7 +10,7 @@ const LONE_MARKS = /(?<![\p{L}\p{M}\p{N}])\p{M}+|\p{Me}+/gu;
 const PARTS = /([\p{L}\p{M}\p{N}]+[+#]*)|[^\p{L}\p{M}\p{N}]+/gu;
 
 const REMEMBERED_NAMES = 10_000;
-const known = new LRUCache<string, string>({ max: REMEMBERED_NAMES });
+const known = new LRUCache<string, string>(atMost(REMEMBERED_NAMES));
 
 /**
  * The slug of a tag name: NFKC without invisible characters and lone marks, trimmed, case folded, each run of characters

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../base/cache.ts';
 import { performance, secureRandomBytes } from '../../base/runtime.ts';
 import { VIEW_SECONDS } from '../../../contract/limits.ts';
 import { clientSubnet } from '../caller.ts';
@@ -19,7 +20,7 @@ export class FirstViews {
   constructor(redis?: Redis, now: () => number = () => performance.now(), remembered = REMEMBERED) {
     this.#redis = redis;
     this.#now = now;
-    this.#seen = new LRUCache({ max: remembered });
+    this.#seen = new LRUCache(atMost(remembered));
   }
 
   /** Calls `count`, now or soon, if the address has not viewed the record within the period. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { expiringAfter } from '../../../base/runtime.ts';
+import { expiringAfter } from '../../../base/cache.ts';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import { countFromDb, timeToDb } from '../../../db/values.ts';

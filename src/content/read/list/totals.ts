@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
+import { atMost } from '../../../base/cache.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import type { Fragment } from '../../../db/sql/read-rows.ts';
 import { countFromDb } from '../../../db/values.ts';
@@ -53,16 +54,11 @@ export const asTotal = (filter: ListFilter, n: number): Total =>
 export class Totals {
   readonly #dialect: Dialect;
   readonly #kind: ContentKind;
-  #made: LRUCache<string, Counted> | undefined;
+  readonly #counted = new LRUCache<string, Counted>(atMost(REMEMBERED));
 
   constructor(dialect: Dialect, kind: ContentKind) {
     this.#dialect = dialect;
     this.#kind = kind;
-  }
-
-  /** Made when it is first needed: it takes milliseconds, and each space of a sandbox has its own. */
-  get #counted(): LRUCache<string, Counted> {
-    return (this.#made ??= new LRUCache({ max: REMEMBERED }));
   }
 
   /** An expression for the number of matches. `counter` is the name of the counter of all, or of the type. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../base/cache.ts';
 import { performance } from '../../../base/runtime.ts';
 import {
   bucketOf,
@@ -27,7 +28,7 @@ export class LocalBuckets implements Buckets {
   /** `now` is a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now(), remembered = REMEMBERED) {
     this.#now = now;
-    this.#emptyAt = new LRUCache({ max: remembered });
+    this.#emptyAt = new LRUCache(atMost(remembered));
   }
 
   consume(charges: readonly Charge[]): ChargeOutcome {
