@@ -16,6 +16,8 @@ const setups: Record<string, { nemeses: readonly string[]; start: StartVictim }>
     asynchronous: { nemeses: REPLICATED_NEMESES, start: startReplicated(false) },
     galera: { nemeses: GALERA_NEMESES, start: startGalera(1) },
     'galera-apart': { nemeses: GALERA_NEMESES, start: startGalera(2) },
+    // Each statement waits for what the other nodes have committed.
+    'galera-waiting': { nemeses: GALERA_NEMESES, start: startGalera(2, { wsrep_sync_wait: '7' }) },
   }),
 };
 

@@ -36,6 +36,7 @@ const engines = {
   asynchronous: { title: 'MariaDB, replicated asynchronously', project: 'mariadb' },
   galera: { title: 'Galera, one writer', project: 'mariadb' },
   'galera-apart': { title: 'Galera, two writers', project: 'mariadb' },
+  'galera-waiting': { title: 'Galera, two writers that wait', project: 'mariadb' },
   vitess: { title: 'Vitess, two shards', tier: 'vitess' },
 };
 const titleOf = (name) => engines[name]?.title ?? name;
