@@ -115,12 +115,17 @@ const start = async (): Promise<void> => {
     balancing.map(([pid]) => pid),
   );
 
-  const galera = await database(async () => {
-    const cluster = await startCluster();
-    return { url: cluster.url(0, 1, 2), stop: () => cluster.remove() };
-  });
-  const onGalera = await service(galera.url);
-  setup('Galera, three nodes', galera, onGalera.port, onGalera.pids);
+  for (const [name, settings] of [
+    ['Galera, three nodes', {}],
+    ['Galera, wsrep_sync_wait=7', { wsrep_sync_wait: '7' }],
+  ] as const) {
+    const galera = await database(async () => {
+      const cluster = await startCluster({ settings });
+      return { url: cluster.url(0, 1, 2), stop: () => cluster.remove() };
+    });
+    const onGalera = await service(galera.url);
+    setup(name, galera, onGalera.port, onGalera.pids);
+  }
 
   const { mysql } = globalThis.TEST_VITESS;
   globalThis.TEST_ENGINE = { name: 'mysql', server: mysql };
