@@ -54,6 +54,7 @@ export const first = [
     minutes: 25,
     lacking: 'No Vitess could be built: nothing is tested on it.',
   },
+  { name: 'oasdiff', proves: 'that there is an oasdiff to compare documents with', run: ['.ci/oasdiff'], minutes: 10 },
   { name: 'npm ci', proves: 'that the lock file installs', run: ['npm', 'ci', '--no-audit', '--no-fund'], minutes: 10 },
   { name: 'drift', proves: 'that derived files are what they are derived from', run: ['.ci/drift'], minutes: 10 },
 ];
