@@ -159,17 +159,18 @@ export const errors = {
   KEY_EXPIRED: {
     ...unauthorized,
     message: 'This API key has expired.',
-    hint: 'Ask the operator for a new key.',
+    hint: 'Make a key by `apiKey.create` with another one that holds `key:write`, or ask the operator for one (`keys create`). Before a key ends, `apiKey.rotate` replaces it, with an overlap.',
     cause:
-      'The key had an expiry date, which has passed. A key that the operator has replaced with a new one expires, too.',
-    fix: 'Ask the operator for a new key. `user.me` shows a key’s expiry date as `apiKey.expiresAt`, so you can have the key replaced in time.',
+      'The key had an expiry date, which has passed. A key that was replaced, by `apiKey.rotate` or the operator’s `keys rotate`, expires at the end of the overlap.',
+    fix: 'If it was replaced, use its successor. Else make a key by `apiKey.create` with another one that holds `key:write`, or ask the operator (`keys create`). Next time, call `apiKey.rotate` before the end, which `user.me` shows as `apiKey.expiresAt`: both keys work for the overlap.',
   },
   KEY_REVOKED: {
     ...unauthorized,
     message: 'This API key has been revoked.',
-    hint: 'Ask the operator for a new key.',
-    cause: 'The operator has revoked the key, for example because it was leaked or is no longer needed.',
-    fix: 'Ask the operator why it was revoked, and for a new key.',
+    hint: 'Make a key by `apiKey.create` with another one that holds `key:write`, or ask the operator for one (`keys create`).',
+    cause:
+      'The operator or the user of the key has revoked it, or the key that made it, for example because that was leaked or is no longer needed.',
+    fix: 'If you did not revoke it, ask the operator why. Make a new key by `apiKey.create` with another one that holds `key:write`, or ask the operator for one (`keys create`).',
   },
   USER_SUSPENDED: {
     ...unauthorized,
