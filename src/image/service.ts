@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Contract, InputOf } from '../../contract/index.ts';
-import { type ContentRow, recordsIn, tagLinksIn } from '../content/entity.ts';
+import { type ContentRow, tagLinksIn } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
@@ -30,7 +31,7 @@ import {
   type Tag,
   tagsOf,
 } from '../content/tag/service.ts';
-import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
+import { type ImagePostColumns, type ImagePostRow, imagePostsIn, type ImagePostSummaryColumns } from './entity.ts';
 import { imageColumns } from './images.ts';
 
 /** The dependencies of the router `image`. */
@@ -111,18 +112,18 @@ export const updateImagePost = <Output extends object>(
   const look = async (tx: Transaction): Promise<Output> => view(await readRecord(tx, tags, imageKind, id, userId));
   const change = async (tx: Transaction): Promise<Output> => {
     const post = await lockOwnPost(tx, id, userId);
-    const given = Object.fromEntries(
-      Object.entries(Object.assign(changes, imageMembers(images))).filter(([, value]) => value !== undefined),
+    const given: Partial<OwnPost> = Object.fromEntries(
+      Object.entries(Object.assign(changes, imageMembers(images))).filter(
+        ([name, value]) => value !== undefined && value !== post[name as keyof OwnPost],
+      ),
     );
-    if (Object.keys(given).length > 0 || tagNames !== undefined) {
+    const replaced = tagNames && (await replaceTags(tx, id, tagNames, quotaOf(call.caller)));
+    if (Object.keys(given).length > 0 || replaced) {
       const at = now();
       const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: at };
-      if (changes.title !== undefined || tagNames !== undefined) {
-        const current =
-          tagNames === undefined
-            ? await tagsOf(tx, imageKind, id)
-            : await replaceTags(tx, id, tagNames, quotaOf(call.caller));
-        update.searchText = recordSearchText(changes.title ?? post.title, current);
+      if (given.title !== undefined || replaced) {
+        const current = replaced ?? (await tagsOf(tx, imageKind, id));
+        update.searchText = recordSearchText(given.title ?? post.title, current);
         update.tagIds = joinTagIds(current);
         const key = keyOf(post.createdAt.getTime(), storedIdToBytes(id));
         const labels = labelsOf(
@@ -142,30 +143,41 @@ export const updateImagePost = <Output extends object>(
   return writes.do({ deadline: call.deadline, idempotent }, change, { look });
 };
 
-type OwnPost = Pick<ContentRow, 'authorId' | 'title' | 'createdAt'>;
+const ownPost = {
+  id: true,
+  authorId: true,
+  title: true,
+  createdAt: true,
+  description: true,
+  images: true,
+  imageCount: true,
+  moreImages: true,
+} as const;
+type OwnPost = Pick<ContentRow & ImagePostRow, keyof typeof ownPost>;
 
 /** Locks a post of the user. */
 const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<OwnPost> => {
-  const select = { id: true, authorId: true, title: true, createdAt: true };
   const post =
-    isId(id) && (await recordsIn(tx, imageKind).findOne({ select, where: { id }, ...tx.dialect.lockingRows }));
+    isId(id) && (await imagePostsIn(tx).findOne({ select: ownPost, where: { id }, ...tx.dialect.lockingRows }));
   if (!post) throw new AppError(imageKind.notFound);
   if (post.authorId !== userId) throw new AppError('NOT_OWNER');
   return post;
 };
 
-/** Gives a post other tags, keeps the tags' counts right, and returns the tags. */
+/** Gives a post other tags, keeps the tags' counts right, and returns the tags; undefined where it has them. */
 const replaceTags = async (
   tx: Transaction,
   id: string,
   tagNames: readonly string[],
   quota: Quota | undefined,
-): Promise<Tag[]> => {
+): Promise<Tag[] | undefined> => {
   const earlier = await tagsOf(tx, imageKind, id);
   const spellings = spellingsOf(tagNames);
   const sought = slugsOf(tagNames);
   const tags = await findTags(tx, sought);
   const slugs = resolvedSlugs(tags, sought);
+  const present = earlier.map(({ slug }) => slug);
+  if (isDeepStrictEqual(slugs, present)) return undefined;
   const counts = new Map(slugs.map((slug) => [slug, 1]));
   for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
   // Unchanged tags are locked with the others: see the lock order in content/write/publish.ts.

@@ -168,16 +168,13 @@ export const updateUser = <Output extends object>(
     const given: Partial<UserRow> = Object.fromEntries(
       Object.entries(changes).filter(([, value]) => value !== undefined),
     );
-    if (Object.keys(given).length > 0) {
-      const at = now();
-      await updateRow<UserRow>(tx, 'User', id, {
-        ...given,
-        ...(given.nickname !== undefined && { searchText: normalise(given.nickname) }),
-        updatedAt: at,
-      });
+    if (Object.keys(given).length === 0) return look(tx);
+    const at = now();
+    const { nickname } = given;
+    const update = { ...given, ...(nickname !== undefined && { searchText: normalise(nickname) }), updatedAt: at };
+    if ((await updateRow<UserRow>(tx, 'User', id, update, { unlessSame: true })) > 0) {
       const key = storedIdToBytes(id);
       await recordEvents(tx, [{ type: 'user.updated', record: key, actor: key }], at);
-      const { nickname } = given;
       if (nickname !== undefined) await enqueueDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
     return look(tx);

@@ -76,6 +76,8 @@ describe('a change of a game or an image post', () => {
     const post = await app.anImagePost({}, author);
     const events = await eventsOf(async () => {
       await app.call('image.update', { id: post.id }, author.key);
+      await app.call('image.update', { id: post.id, title: post.title, tagNames: [] }, author.key);
+      await app.call('user.updateProfile', { bio: null }, author.key);
       await app.fail('image.update', { id: post.id, title: 'x' }, 403, other.key);
       await app.fail('game.create', { title: '' }, 400, author.key);
       await app.call('game.getById', { id: (await app.aGame({}, author)).id });

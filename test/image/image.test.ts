@@ -233,6 +233,23 @@ describe('image.update', () => {
     expect(await app.call('image.update', { id: post.id }, author.key)).toEqual(post);
   });
 
+  test('changes nothing when it has all that is given', async () => {
+    const author = await app.aUser();
+    const same = {
+      title: 'same',
+      description: 'as before',
+      images: [1, 2, 3, 4, 5].map(picture),
+      tagNames: ['One', 'Two'],
+    };
+    const post = await app.anImagePost(same, author);
+    clock += 1000;
+    for (const changes of [same, { title: 'same' }, { images: same.images }, { tagNames: ['ONE', 'two', 'One'] }]) {
+      expect(await app.call('image.update', { id: post.id, ...changes }, author.key)).toEqual(post);
+    }
+    const turned = await app.call('image.update', { id: post.id, tagNames: ['Two', 'One'] }, author.key);
+    expect(turned).not.toEqual(post);
+  });
+
   test('replaces the tags, and the lists of these follow', async () => {
     const author = await app.aUser();
     await app.anImagePost({ title: 'bystander', tagNames: ['Update A', 'Update B'] });

@@ -126,6 +126,19 @@ describe('user.updateProfile', () => {
     expect(await app.call('user.updateProfile', {}, key)).toEqual(before);
   });
 
+  test('changes nothing when the user has all that is given', async () => {
+    const { key } = await app.aUser();
+    const given = { ...whole, pronouns: null };
+    await app.call('user.updateProfile', given, key);
+    const before = await app.call('user.updateAvatar', { avatar: '/a.png' }, key);
+    clock += 1000;
+    expect(await app.call('user.updateProfile', given, key)).toEqual(before);
+    expect(await app.call('user.updateAvatar', { avatar: '/a.png' }, key)).toEqual(before);
+    // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+    const spaced = { bio: `${whole.bio} ` };
+    expect(await app.call('user.updateProfile', { ...given, ...spaced }, key)).toMatchObject(spaced);
+  });
+
   test('a new nickname shows at once on what the user published, and in search', async () => {
     const user = await app.aUser({ nickname: 'caterpillar' });
     const game = await app.aGame({}, user);

@@ -2,13 +2,15 @@ import type { Parameter, Transaction } from '../connection.ts';
 
 /**
  * Updates the row with this id to the values of `changes`, at least one. Returns the number of rows changed. The time of the last
- * change never goes back, where the clock of another instance was ahead.
+ * change never goes back, where the clock of another instance was ahead. `unlessSame` leaves a row alone whose other texts are those
+ * of `changes`.
  */
 export const updateRow = <Row extends { id: string }>(
   tx: Transaction,
   entity: string,
   id: string,
   changes: Partial<Row>,
+  { unlessSame = false } = {},
 ): Promise<number> => {
   const { columns, tableName, connection } = tx.metadataOf(entity);
   const { driver } = connection;
@@ -24,8 +26,10 @@ export const updateRow = <Row extends { id: string }>(
       ? [`${name} = CASE WHEN ${name} > ? THEN ${name} ELSE ? END`, [value, value]]
       : [`${name} = ?`, [value]];
   });
+  const texts = unlessSame ? changed.filter(({ propertyName }) => propertyName !== 'updatedAt') : [];
+  const differing = texts.map(({ databaseName }) => tx.dialect.differs(driver.escape(databaseName)));
   return tx.execute(
-    `UPDATE ${driver.escape(tableName)} SET ${assignments.map(([sql]) => sql).join(', ')} WHERE id = ?`,
-    [...assignments.flatMap(([, parameters]) => parameters), ...key.map(stored)],
+    `UPDATE ${driver.escape(tableName)} SET ${assignments.map(([sql]) => sql).join(', ')} WHERE id = ?${unlessSame ? ` AND (${differing.join(' OR ')})` : ''}`,
+    [...assignments.flatMap(([, parameters]) => parameters), ...key.map(stored), ...texts.map(stored)],
   );
 };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Contract, EventType, InputOf, OutputOf } from '../../../contract/index.ts';
 import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../../contract/index.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
@@ -150,6 +151,9 @@ export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor)
   return asserted(found, ownerOf(by));
 };
 
+/** Returned by the work of `change` if there was nothing to change. */
+const UNCHANGED = Symbol('unchanged');
+
 /** Changes a webhook, and tells the audit of an operator's act. @throws AppError WEBHOOK_NOT_FOUND */
 export const change = async <T>(
   tx: Transaction,
@@ -161,7 +165,8 @@ export const change = async <T>(
   const webhook = await lockWebhook(tx, id, by);
   const result = await work(webhook);
   const { url, state, reason } = webhook;
-  await note(tx, by, { action: `webhooks ${action}`, subject: `webhook ${id}`, before: { url, state, reason } });
+  if (result !== UNCHANGED)
+    await note(tx, by, { action: `webhooks ${action}`, subject: `webhook ${id}`, before: { url, state, reason } });
   return result;
 };
 
@@ -172,18 +177,21 @@ export const deleteWebhook = (tx: Transaction, id: string, by: WebhookActor): Pr
     await webhooksIn(tx).delete({ id });
   });
 
+const pause = async (tx: Transaction, { id, state, reason: earlier }: WebhookRow, reason: string, now: Date) =>
+  state === 'paused' && earlier === reason ? UNCHANGED : changeState(tx, id, 'paused', reason, now);
+
 /** Pauses a webhook until it is resumed; its events wait. @throws AppError WEBHOOK_NOT_FOUND */
-export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: WebhookActor): Promise<void> =>
-  change(tx, id, by, 'pause', () => changeState(tx, id, 'paused', reason, by.now));
+export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: WebhookActor): Promise<unknown> =>
+  change(tx, id, by, 'pause', (webhook) => pause(tx, webhook, reason, by.now));
 
 /**
  * Resumes a webhook with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
  * its URL may be another one by now. @throws AppError WEBHOOK_NOT_FOUND
  */
-export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<void> =>
-  change(tx, id, by, 'resume', async (webhook) => {
-    if (webhook.state !== 'active') await resume(tx, webhook, by.now);
-  });
+export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<unknown> =>
+  change(tx, id, by, 'resume', async (webhook) =>
+    webhook.state === 'active' ? UNCHANGED : resume(tx, webhook, by.now),
+  );
 
 /** Lets no answer count that is still to come, and ends the lease: what follows need not wait for it. */
 const startGeneration = async (tx: Transaction, id: string, now: Date): Promise<void> => {
@@ -223,19 +231,14 @@ export const updateWebhook = async (
 ): Promise<Webhook> => {
   if (url !== undefined) assertTarget(url, policy);
   await change(tx, id, by, 'update', async (webhook) => {
-    const isMoved = url !== undefined && url !== webhook.url;
-    await webhooksIn(tx).update(
-      { id },
-      {
-        url: url ?? webhook.url,
-        types: types === undefined ? webhook.types : types,
-        recordId: recordId === undefined ? webhook.recordId : recordId,
-        updatedAt: by.now,
-      },
-    );
+    const former = { url: webhook.url, types: webhook.types, recordId: webhook.recordId };
+    const given = Object.entries({ url, types, recordId }).filter(([, value]) => value !== undefined);
+    const wanted: typeof former = { ...former, ...Object.fromEntries(given) };
+    const isMoved = wanted.url !== former.url;
+    if (!isDeepStrictEqual(wanted, former)) await webhooksIn(tx).update({ id }, { ...wanted, updatedAt: by.now });
     if (state === 'paused') {
       if (isMoved) await startGeneration(tx, id, by.now);
-      await changeState(tx, id, 'paused', 'Its owner has paused it.', by.now);
+      await pause(tx, webhook, 'Its owner has paused it.', by.now);
     } else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
   });
   return readWebhook(tx, id, by);

@@ -29,6 +29,7 @@ export const beginMaintenance = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const before = (await readMaintenance(tx)) ?? null;
+    if (before?.retryAfter === retryAfter && before.note === note) return;
     await maintenanceIn(tx).delete({ name: NAME });
     await maintenanceIn(tx).insert({ name: NAME, since: before ? new Date(before.since) : by.now, retryAfter, note });
     await record(tx, by, { action: 'maintenance on', subject: 'the service', before, after: { retryAfter, note } });

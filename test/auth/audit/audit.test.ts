@@ -4,7 +4,18 @@
  */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { listActs, recordAll, sweepEvents, systemActor } from '../../../src/auth/audit/log.ts';
+import { removableGames } from '../../../src/admin/moderation/kinds.ts';
+import { hideRecord } from '../../../src/admin/moderation/takedown.ts';
+import { suspendUser, unsuspendUser } from '../../../src/admin/moderation/users.ts';
+import { publish } from '../../../src/content/write/publisher.ts';
+import { renameTag } from '../../../src/content/write/tag-names.ts';
 import { Database } from '../../../src/db/database.ts';
+import { newId, NIL_ID } from '../../../src/db/values.ts';
+import { changeState } from '../../../src/event/webhook/sender/store.ts';
+import { insertWebhook, pauseWebhook, resumeWebhook } from '../../../src/event/webhook/webhooks.ts';
+import { gameKind } from '../../../src/game/kind.ts';
+import { gameDraft } from '../../../src/game/service.ts';
+import { beginMaintenance, endMaintenance } from '../../../src/rpc/maintenance/state.ts';
 import { schema } from '../../../src/app/schema.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { runCommand } from '../../harness/app/command.ts';
@@ -89,6 +100,39 @@ describe('audit log', () => {
       });
       expect(await cli('audit', 'list', '--since', '0s')).toBe('TIME  WHO  WHAT  TO');
       expect((await cli('audit', 'list')).split('\n')).toHaveLength(11);
+    });
+
+    test('leave none where they change nothing', async () => {
+      const now = new Date();
+      const user = await createUser(db, 'Kei', now);
+      const [game, webhook] = [newId(now), newId(now)];
+      await db.transaction(async (tx) => {
+        const draft = gameDraft({ title: 'Rain', isFree: true, tagNames: ['rainy'] });
+        await publish(tx, gameKind, user, [{ ...draft, id: game }], now);
+        const filters = { types: null, recordId: null, position: 0, positionId: NIL_ID };
+        const stored = { id: webhook, userId: user, url: 'https://example.com/', secret: 'x', now, ...filters };
+        await insertWebhook(tx, stored);
+        await changeState(tx, webhook, 'active', null, now);
+      });
+      await db.transaction((tx) => resumeWebhook(tx, webhook, systemActor()));
+      const settle = () => Promise.resolve();
+      const acts: Record<string, () => Promise<unknown>> = {
+        'webhooks pause': () => db.transaction((tx) => pauseWebhook(tx, webhook, 'noise', systemActor())),
+        'users suspend': () => suspendUser(db, user, systemActor(), { hide: true, settle }),
+        'users unsuspend': () => unsuspendUser(db, user, systemActor()),
+        'games hide': () => hideRecord(db, removableGames, game, { reason: 'spam', by: systemActor() }),
+        'tags rename': () => renameTag(db, [gameKind], { slug: 'rainy', name: 'Rainy' }, settle, systemActor()),
+        'maintenance on': () => beginMaintenance(db, { retryAfter: 60, note: 'a move' }, systemActor()),
+        'maintenance off': () => endMaintenance(db, systemActor()),
+      };
+      for (const [action, act] of Object.entries(acts)) {
+        const before = await actions();
+        await act();
+        const once = await actions();
+        await act();
+        expect([await actions(), once.slice(before.length)[0]]).toEqual([once, action]);
+      }
+      expect(await actions()).not.toContain('webhooks resume');
     });
 
     test('name the person who is named, beside the system user', async () => {

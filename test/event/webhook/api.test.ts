@@ -77,6 +77,9 @@ describe('the owner of webhooks', () => {
     });
     const changed = await app.call('webhook.update', { id: before.id, types: null, recordId: 'x' }, owner.key);
     expect(changed).toEqual({ ...paused, types: null, recordId: 'x', updatedAt: expect.any(String) });
+    const { id, url } = before;
+    const same = { id, url, types: null, recordId: 'x', state: 'paused' } as const;
+    expect(await app.call('webhook.update', same, owner.key)).toEqual(changed);
   });
 
   test('has the challenge answered again before anything goes on, also to another URL', async () => {
