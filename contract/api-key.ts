@@ -40,6 +40,7 @@ const keyMembers = {
   revokedAt: Timestamp.nullable().describe('When it was revoked; null if it was not'),
   lastUsedAt: Timestamp.nullable().describe('When it was last used, to within seconds; null if it was not'),
   createdAt: Timestamp.describe('When it was made'),
+  madeBy: z.string().nullable().describe('The id of the key that made it; null where the operator did'),
 };
 
 const OwnApiKey = z
@@ -56,6 +57,19 @@ const Secret = z
 const NewApiKey = z
   .object({ ...keyMembers, secret: Secret })
   .meta({ id: 'NewApiKey', description: 'A key that was just made, with the key itself.' });
+
+const RotatedApiKey = z
+  .object({ ...keyMembers, secret: Secret, previousUntil: Timestamp.describe('When the replaced key stops working') })
+  .meta({ id: 'RotatedApiKey', description: 'A key that was just made in place of another one, with the key itself.' });
+
+const RevokedApiKey = z
+  .object({
+    ...keyMembers,
+    madeActive: wholeNumber(0, MAX_KEYS).describe(
+      'The number of keys that it made, or that these made, which still work',
+    ),
+  })
+  .meta({ id: 'RevokedApiKey', description: 'A key that was revoked.' });
 
 const Day = z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
 const IsDeprecated = z.boolean().describe('Whether it will go');
@@ -116,7 +130,8 @@ const REPETITION = (call: string): string =>
 
 const { id: exampleId } = exampleApiKey;
 const exampleSecret = 'cgk_exampleDoNotUse';
-const newKey = { ...exampleApiKey, id: '019a3c5e-c261-7f96-8063-ae50df72b307', lastUsedAt: null };
+const madeBy = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+const newKey = { ...exampleApiKey, id: '019a3c5e-c261-7f96-8063-ae50df72b307', lastUsedAt: null, madeBy };
 
 export const apiKey = router('apiKey', {
   list: procedure({
@@ -192,7 +207,7 @@ export const apiKey = router('apiKey', {
 
   create: procedure({
     summary: 'Create an API key',
-    description: `Makes a key of the same user. It holds no scope that the key in use lacks, and works no longer than that. ${REPETITION('make another one')} A user makes keys while fewer than ${MAX_KEYS} are active.`,
+    description: `Makes a key of the same user. It holds no scope that the key in use lacks, and ends with that key at the latest: see \`expiresAt\`. ${REPETITION('make another one')} A user makes keys while fewer than ${MAX_KEYS} are active.`,
     access: 'key:write',
     effect: 'write',
     input: z.strictObject({
@@ -223,7 +238,7 @@ export const apiKey = router('apiKey', {
 
   rotate: procedure({
     summary: 'Replace an API key',
-    description: `Makes a key with the name, scopes and lifetime of another one, which works on for the overlap, or until it expires. The key in use must hold all its scopes. ${REPETITION('call `apiKey.rotate` again')}`,
+    description: `Makes a key with the name, scopes and lifetime of another one, which works on for the overlap, or until it expires. The key in use must hold all its scopes. Unless it replaces itself, the new key ends with it at the latest: see \`expiresAt\`. ${REPETITION('call `apiKey.rotate` again')}`,
     access: 'key:write',
     effect: 'write',
     input: z.strictObject({
@@ -232,26 +247,32 @@ export const apiKey = router('apiKey', {
         .default(ROTATION_HOURS)
         .describe('The hours for which the old key works on; 0 ends it at once'),
     }),
-    output: NewApiKey,
+    output: RotatedApiKey,
     errors: ['API_KEY_NOT_FOUND', 'API_KEY_WIDER', 'API_KEY_ENDED', 'API_KEY_LIMIT'],
     example: {
       input: { id: exampleId, overlapHours: ROTATION_HOURS },
-      output: { ...newKey, secret: exampleSecret },
+      output: { ...newKey, secret: exampleSecret, previousUntil: '2025-11-02T09:30:00.000Z' },
     },
   }),
 
   revoke: procedure({
     summary: 'Revoke an API key',
     description:
-      'Ends a key of the user, perhaps the key in use itself. Within a second, it is accepted nowhere. This cannot be undone; to revoke a key again changes nothing.',
+      'Ends a key of the user, perhaps the key in use itself. Within a second, it is accepted nowhere. This cannot be undone; to revoke a key again changes nothing. For a key that others may hold, send `withMade`: they may have made keys with it.',
     access: 'key:write',
     effect: 'write',
-    input: z.strictObject(oneKey),
-    output: OwnApiKey,
+    input: z.strictObject({
+      ...oneKey,
+      withMade: z
+        .boolean()
+        .default(false)
+        .describe('Whether the keys that it made are revoked, too, and the keys that these made'),
+    }),
+    output: RevokedApiKey,
     errors: ['API_KEY_NOT_FOUND'],
     example: {
-      input: { id: exampleId },
-      output: { ...exampleApiKey, state: 'revoked', revokedAt: '2025-11-01T09:30:00.000Z' },
+      input: { id: exampleId, withMade: true },
+      output: { ...exampleApiKey, state: 'revoked', revokedAt: '2025-11-01T09:30:00.000Z', madeActive: 0 },
     },
   }),
 });

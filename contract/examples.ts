@@ -189,6 +189,7 @@ export const exampleApiKey = {
   revokedAt: null,
   lastUsedAt: '2025-11-01T09:30:00.000Z',
   createdAt: '2025-11-01T09:00:00.000Z',
+  madeBy: null,
 };
 
 /** A call that failed. */

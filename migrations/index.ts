@@ -15,6 +15,7 @@ import { WebhookGenerations1764800000014 } from './0014-webhook-generations.ts';
 import { ConsumerUses1764900000015 } from './0015-consumer-uses.ts';
 import { FailedCalls1765000000016 } from './0016-failed-calls.ts';
 import { ConsumerContracts1765100000017 } from './0017-consumer-contracts.ts';
+import { KeyLineage1765200000018 } from './0018-key-lineage.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   ConsumerUses1764900000015,
   FailedCalls1765000000016,
   ConsumerContracts1765100000017,
+  KeyLineage1765200000018,
 ];

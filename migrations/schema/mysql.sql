@@ -9,6 +9,8 @@ CREATE TABLE `api_keys` (
   `revoked_at` datetime(3) DEFAULT NULL,
   `last_used_at` datetime(3) DEFAULT NULL,
   `created_at` datetime(3) NOT NULL,
+  `lifetime_ms` bigint DEFAULT NULL,
+  `made_by` binary(16) DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `api_keys_hash` (`key_hash`),
   KEY `api_keys_user` (`user_id`),

@@ -1,4 +1,4 @@
-CREATE TABLE "api_keys" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "key_hash" blob NOT NULL, "prefix" varchar(12) NOT NULL, "name" varchar(100) NOT NULL, "scopes" varchar(200) NOT NULL, "expires_at" datetime, "revoked_at" datetime, "last_used_at" datetime, "created_at" datetime NOT NULL, CONSTRAINT "fk_api_keys_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
+CREATE TABLE "api_keys" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "key_hash" blob NOT NULL, "prefix" varchar(12) NOT NULL, "name" varchar(100) NOT NULL, "scopes" varchar(200) NOT NULL, "expires_at" datetime, "revoked_at" datetime, "last_used_at" datetime, "created_at" datetime NOT NULL, lifetime_ms integer, made_by blob, CONSTRAINT "fk_api_keys_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
 
 CREATE UNIQUE INDEX "api_keys_hash" ON "api_keys" ("key_hash") ;
 

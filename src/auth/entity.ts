@@ -2,7 +2,6 @@ import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
-import type { Bytes } from '../db/values.ts';
 
 export interface ApiKeyRow {
   id: string;
@@ -18,19 +17,10 @@ export interface ApiKeyRow {
   revokedAt: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
-}
-
-/** The columns of a key that may be shown, as the drivers return them. */
-export interface KeyColumns {
-  id: Bytes;
-  user_id: Bytes;
-  prefix: string;
-  name: string;
-  scopes: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  last_used_at: string | null;
-  created_at: string;
+  /** The milliseconds for which it is to work, 0 for ever. Null where version 1.1 made it: its end less its making. */
+  lifetimeMs: number | null;
+  /** The id of the key that made it; null where the operator did. */
+  madeBy: string | null;
 }
 
 export const keysIn = repositoryOf<ApiKeyRow>('ApiKey');
@@ -61,7 +51,7 @@ export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
 };
 
 export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
-  const { id, hash, text, time } = columnTypes(engine);
+  const { id, hash, text, time, big } = columnTypes(engine);
   return new EntitySchema<ApiKeyRow>({
     name: 'ApiKey',
     tableName: 'api_keys',
@@ -76,6 +66,8 @@ export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
       revokedAt: { ...time, name: 'revoked_at', nullable: true },
       lastUsedAt: { ...time, name: 'last_used_at', nullable: true },
       createdAt: { ...time, name: 'created_at' },
+      lifetimeMs: { ...big, name: 'lifetime_ms', nullable: true },
+      madeBy: { ...id, name: 'made_by', nullable: true, transformer: idTransformer },
     },
     indices: [
       { name: 'api_keys_hash', columns: ['keyHash'], unique: true },

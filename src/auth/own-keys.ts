@@ -1,12 +1,23 @@
-import { IsNull, LessThan, MoreThan } from 'typeorm';
+import { LessThan } from 'typeorm';
 import { type Contract, type InputOf, MAX_KEYS, type OutputOf, type Scope } from '../../contract/index.ts';
 import { type Actor, record } from './audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import { lockRows } from '../db/sql/lock-rows.ts';
-import { isId, storedIdToBytes } from '../db/values.ts';
+import { isId } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import { keysIn } from './entity.ts';
-import { endKey, findKey, insertKey, type KeyInfo, keyInfo, replaceKey, stateOf, traceOf } from './service.ts';
+import {
+  activeOf,
+  endAfter,
+  endKey,
+  findKey,
+  insertKey,
+  type KeyInfo,
+  keyInfo,
+  lockKeysOf,
+  replaceKey,
+  stateOf,
+  traceOf,
+} from './service.ts';
 import type { Caller } from './verifier.ts';
 
 // Keys by the API: a user makes, renames, replaces and revokes their own, by one of them.
@@ -15,6 +26,8 @@ type Router = Contract['apiKey'];
 /** A key, as its user sees it. */
 export type OwnKey = OutputOf<Router['rename']>;
 type NewOwnKey = OutputOf<Router['create']>;
+type RotatedOwnKey = OutputOf<Router['rotate']>;
+type RevokedOwnKey = OutputOf<Router['revoke']>;
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -29,6 +42,7 @@ const ownKey = (key: KeyInfo, now: Date): OwnKey => ({
   revokedAt: key.revokedAt?.toISOString() ?? null,
   lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
   createdAt: key.createdAt.toISOString(),
+  madeBy: key.madeBy,
 });
 
 /** The user of a key, for the audit. */
@@ -66,36 +80,49 @@ const lockOwnKey = async (tx: Transaction, id: string, { userId }: Caller): Prom
   asserted(await findKey(tx, id, tx.dialect.lockingRows), userId);
 
 /** @throws AppError API_KEY_WIDER for scopes that the key in use lacks */
-const assertHeld = (wanted: readonly Scope[], { key: { scopes } }: Caller): void => {
+const assertHeld = (wanted: readonly Scope[], { scopes }: KeyInfo): void => {
   const lacking = wanted.filter((scope) => !scopes.includes(scope));
   if (lacking.length === 0) return;
   throw new AppError('API_KEY_WIDER', { hint: `Nothing was stored. The key in use lacks ${lacking.join(', ')}.` });
 };
 
 /**
- * Locks the user, so that keys are made one after the other, and looks whether the key in use is still active: it may have been
- * revoked since it was verified.
- * @throws AppError KEY_REVOKED, KEY_EXPIRED, API_KEY_LIMIT
+ * Locks the user, so that keys are made one after the other, and reads the key in use, which may have been revoked or replaced since
+ * it was verified.
+ * @throws AppError KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, API_KEY_LIMIT
  */
-const assertMayMake = async (tx: Transaction, { userId, key }: Caller, now: Date): Promise<void> => {
-  await lockRows(tx, 'users', [storedIdToBytes(userId)]);
-  const notRevoked = { userId, revokedAt: IsNull() };
-  const keys = await keysIn(tx).find({
-    select: { id: true },
-    where: [
-      { ...notRevoked, expiresAt: IsNull() },
-      { ...notRevoked, expiresAt: MoreThan(now) },
-    ],
-  });
-  if (!keys.some(({ id }) => id === key.id)) {
-    throw new AppError(key.expiresAt !== null && key.expiresAt <= now ? 'KEY_EXPIRED' : 'KEY_REVOKED');
-  }
-  if (keys.length >= MAX_KEYS) throw new AppError('API_KEY_LIMIT');
+const lockMaker = async (tx: Transaction, { userId, key: { id } }: Caller, now: Date): Promise<KeyInfo> => {
+  await lockKeysOf(tx, userId);
+  const maker = await findKey(tx, id);
+  if (!maker) throw new AppError('KEY_UNKNOWN');
+  const state = stateOf(maker, now);
+  if (state !== 'active') throw new AppError(state === 'expired' ? 'KEY_EXPIRED' : 'KEY_REVOKED');
+  if ((await keysIn(tx).countBy(activeOf(userId, now))) >= MAX_KEYS) throw new AppError('API_KEY_LIMIT');
+  return maker;
+};
+
+/** The lesser of two times or durations, of which null is endless. */
+const least = <T extends Date | number>(one: T | null, other: T | null): T | null =>
+  other === null || (one !== null && one < other) ? one : other;
+
+/**
+ * The time of a key that a maker gives out: it ends with the maker at the latest. If it replaces itself, it lives no longer than the
+ * maker would, or than the maker has left where a rotation or its own maker has shortened it.
+ */
+const timeWithin = (maker: KeyInfo, lifetimeMs: number | null, now: Date) => {
+  const { createdAt, expiresAt } = maker;
+  const full = endAfter(createdAt, maker.lifetimeMs);
+  const isShortened = expiresAt !== null && (full === null || expiresAt < full);
+  return {
+    expiresAt: least(endAfter(now, lifetimeMs), expiresAt),
+    lifetimeMs: least(lifetimeMs, isShortened ? expiresAt.getTime() - now.getTime() : maker.lifetimeMs),
+    madeBy: maker.id,
+  };
 };
 
 /**
  * Makes a key of the same user, which ends with the key in use at the latest.
- * @throws AppError API_KEY_WIDER, API_KEY_LIMIT, KEY_REVOKED, KEY_EXPIRED
+ * @throws AppError API_KEY_WIDER, API_KEY_LIMIT, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
 export const createOwnKey = async (
   tx: Transaction,
@@ -103,11 +130,9 @@ export const createOwnKey = async (
   caller: Caller,
   now: Date,
 ): Promise<NewOwnKey> => {
-  assertHeld(scopes, caller);
-  await assertMayMake(tx, caller, now);
-  const end = now.getTime() + expiresInDays * DAY_MS;
-  const expiresAt = new Date(Math.min(end, caller.key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
-  const wanted = { userId: caller.userId, name, scopes, expiresAt };
+  const maker = await lockMaker(tx, caller, now);
+  assertHeld(scopes, maker);
+  const wanted = { userId: caller.userId, name, scopes, ...timeWithin(maker, expiresInDays * DAY_MS, now) };
   const { id, key: secret } = await insertKey(tx, wanted, now);
   await record(tx, actorOf(caller, now), { action: 'keys create', subject: `key ${id}`, after: traceOf(wanted) });
   return { ...ownKey(await lockOwnKey(tx, id, caller), now), secret };
@@ -121,6 +146,7 @@ export const renameOwnKey = async (
   now: Date,
 ): Promise<OwnKey> => {
   const before = await lockOwnKey(tx, id, caller);
+  if (before.name === name) return ownKey(before, now);
   await keysIn(tx).update({ id }, { name });
   const after = { ...before, name };
   await record(tx, actorOf(caller, now), {
@@ -133,26 +159,39 @@ export const renameOwnKey = async (
 };
 
 /**
- * Replaces a key, which works on for an overlap.
- * @throws AppError API_KEY_NOT_FOUND, API_KEY_WIDER, API_KEY_ENDED, API_KEY_LIMIT, KEY_REVOKED, KEY_EXPIRED
+ * Replaces a key, which works on for an overlap. One that replaces itself gives its successor the lifetime that it was made for;
+ * another one ends with the key in use at the latest.
+ * @throws AppError API_KEY_NOT_FOUND, API_KEY_WIDER, API_KEY_ENDED, API_KEY_LIMIT, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
 export const rotateOwnKey = async (
   tx: Transaction,
   { id, overlapHours }: InputOf<Router['rotate']>,
   caller: Caller,
   now: Date,
-): Promise<NewOwnKey> => {
-  await assertMayMake(tx, caller, now);
+): Promise<RotatedOwnKey> => {
+  const maker = await lockMaker(tx, caller, now);
   const old = await lockOwnKey(tx, id, caller);
-  assertHeld(old.scopes, caller);
+  assertHeld(old.scopes, maker);
   if (stateOf(old, now) !== 'active') throw new AppError('API_KEY_ENDED');
-  const made = await replaceKey(tx, old, overlapHours * HOUR_MS, now, actorOf(caller, now));
-  return { ...ownKey(await lockOwnKey(tx, made.id, caller), now), secret: made.key };
+  const time =
+    old.id === maker.id
+      ? { expiresAt: endAfter(now, old.lifetimeMs), madeBy: maker.id }
+      : timeWithin(maker, old.lifetimeMs, now);
+  const replacement = { wanted: { ...old, ...time }, overlapMs: overlapHours * HOUR_MS };
+  const made = await replaceKey(tx, old, replacement, now, actorOf(caller, now));
+  const key = ownKey(await lockOwnKey(tx, made.id, caller), now);
+  return { ...key, secret: made.key, previousUntil: made.previousUntil.toISOString() };
 };
 
-/** Ends a key. @throws AppError API_KEY_NOT_FOUND */
-export const revokeOwnKey = async (tx: Transaction, id: string, caller: Caller, now: Date): Promise<OwnKey> => {
+/** Ends a key, with the keys that it made if that is asked for. @throws AppError API_KEY_NOT_FOUND */
+export const revokeOwnKey = async (
+  tx: Transaction,
+  { id, withMade }: InputOf<Router['revoke']>,
+  caller: Caller,
+  now: Date,
+): Promise<RevokedOwnKey> => {
+  await lockKeysOf(tx, caller.userId);
   const key = await lockOwnKey(tx, id, caller);
-  await endKey(tx, key, now, actorOf(caller, now));
-  return ownKey({ ...key, revokedAt: key.revokedAt ?? now }, now);
+  const made = await endKey(tx, key, { withMade, now }, actorOf(caller, now));
+  return { ...ownKey({ ...key, revokedAt: key.revokedAt ?? now }, now), madeActive: withMade ? 0 : made };
 };

@@ -1,4 +1,4 @@
-import { IsNull, LessThan } from 'typeorm';
+import { IsNull, LessThan, MoreThan, Not } from 'typeorm';
 import type { KeyState, Scope } from '../../contract/index.ts';
 import { type Actor, record } from './audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
@@ -7,6 +7,7 @@ import type { Dialect } from '../db/dialect.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
+import { lockRows } from '../db/sql/lock-rows.ts';
 import { isId, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import { type ApiKeyRow, keysIn } from './entity.ts';
@@ -23,12 +24,29 @@ export interface KeyInfo {
   revokedAt: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
+  /** The milliseconds for which it is to work, which rotations keep; null for ever. */
+  lifetimeMs: number | null;
+  /** The id of the key that made it; null where the operator did. */
+  madeBy: string | null;
 }
+
+/** The stored lifetime of a key that never expires. */
+const FOREVER_MS = 0;
+
+const storedLifetime = (lifetimeMs: number | null): number =>
+  lifetimeMs === null ? FOREVER_MS : Math.max(lifetimeMs, 1);
+
+const msBetween = (begin: Date, end: Date | null): number | null => end && end.getTime() - begin.getTime();
+
+/** The end of a key that begins to work at a time; null for never. */
+export const endAfter = (begin: Date, lifetimeMs: number | null): Date | null =>
+  lifetimeMs === null ? null : new Date(begin.getTime() + lifetimeMs);
 
 /** A stored key, as it may be shown. */
 export const keyInfo = (key: ApiKeyRow): KeyInfo => {
   const { keyHash: _, scopes, ...shown } = key;
-  return { ...shown, scopes: scopes.split(',') as Scope[] };
+  const lifetimeMs = key.lifetimeMs ?? msBetween(key.createdAt, key.expiresAt);
+  return { ...shown, scopes: scopes.split(',') as Scope[], lifetimeMs: lifetimeMs === FOREVER_MS ? null : lifetimeMs };
 };
 
 /** Whether a key is accepted, and if not, why. One that is expired and revoked is revoked. */
@@ -43,6 +61,9 @@ export interface NewKey {
   scopes: readonly Scope[];
   /** null for a key that never expires. */
   expiresAt: Date | null;
+  /** As in `KeyInfo`; by default, until it expires. */
+  lifetimeMs?: number | null;
+  madeBy?: string | null;
 }
 
 /** The part of a key that the audit log records. */
@@ -65,6 +86,8 @@ export const insertKey = async (
     scopes: [...new Set(wanted.scopes)].join(','),
     expiresAt: wanted.expiresAt,
     createdAt: now,
+    lifetimeMs: storedLifetime(wanted.lifetimeMs === undefined ? msBetween(now, wanted.expiresAt) : wanted.lifetimeMs),
+    madeBy: wanted.madeBy ?? null,
   });
   return { id, key };
 };
@@ -114,12 +137,36 @@ const asserted = (key: KeyInfo | undefined): KeyInfo => {
 /** The key with this id. @throws AppError KEY_UNKNOWN */
 export const readKey = async (db: Database, id: string): Promise<KeyInfo> => asserted(await findKey(db, id));
 
-/** The key with this id, locked. @throws AppError KEY_UNKNOWN */
-const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> =>
-  asserted(await findKey(tx, id, tx.dialect.lockingRows));
+/** Locks the user of keys, which are made, replaced and ended one after the other. */
+export const lockKeysOf = (tx: Transaction, userId: string): Promise<unknown> =>
+  lockRows(tx, 'users', [storedIdToBytes(userId)]);
 
-/** Ends a key at once, within a transaction that has locked it. Revoking it again changes nothing. */
-export const endKey = async (tx: Transaction, key: KeyInfo, now: Date, by?: Actor): Promise<void> => {
+/** The key with this id, locked. @throws AppError KEY_UNKNOWN */
+const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
+  await lockKeysOf(tx, asserted(await findKey(tx, id)).userId);
+  return asserted(await findKey(tx, id, tx.dialect.lockingRows));
+};
+
+/** The condition on the active keys of a user. */
+export const activeOf = (userId: string, now: Date) =>
+  [IsNull(), MoreThan(now)].map((expiresAt) => ({ userId, revokedAt: IsNull(), expiresAt }));
+
+/** The active keys that a key has made, and that these have made. */
+const activeMadeBy = async (tx: Transaction, { id, userId }: KeyInfo, now: Date): Promise<KeyInfo[]> => {
+  const isMade = { userId, madeBy: Not(IsNull()) };
+  const active = await keysIn(tx).find({ where: activeOf(userId, now).map((where) => ({ ...where, ...isMade })) });
+  if (active.length === 0) return [];
+  const made = await keysIn(tx).find({ select: { id: true, madeBy: true }, where: isMade });
+  const makers = new Map(made.map((key) => [key.id, key.madeBy]));
+  const isFrom = ({ madeBy }: ApiKeyRow): boolean => {
+    let maker: string | null | undefined = madeBy;
+    while (typeof maker === 'string' && maker !== id) maker = makers.get(maker);
+    return maker === id;
+  };
+  return active.filter(isFrom).map(keyInfo);
+};
+
+const end = async (tx: Transaction, key: KeyInfo, now: Date, by?: Actor): Promise<void> => {
   if (key.revokedAt !== null) return;
   await keysIn(tx).update({ id: key.id }, { revokedAt: now });
   await record(tx, by, {
@@ -130,49 +177,68 @@ export const endKey = async (tx: Transaction, key: KeyInfo, now: Date, by?: Acto
   });
 };
 
-/** Ends a key at once. Revoking it again changes nothing. @throws AppError KEY_UNKNOWN */
-export const revokeKey = (db: Database, id: string, now: Date, by?: Actor): Promise<void> =>
-  db.transaction(async (tx) => endKey(tx, await lockKey(tx, id), now, by));
+/**
+ * Ends a key at once, within a transaction that has locked it; with `withMade`, also the keys that it has made, and that these have
+ * made. Revoking it again changes nothing. @returns the number of such keys that were active
+ */
+export const endKey = async (
+  tx: Transaction,
+  key: KeyInfo,
+  { withMade, now }: { withMade: boolean; now: Date },
+  by?: Actor,
+): Promise<number> => {
+  const made = await activeMadeBy(tx, key, now);
+  for (const one of withMade ? [key, ...made] : [key]) await end(tx, one, now, by);
+  return made.length;
+};
 
-/** As `rotateKey`, within a transaction that has locked the key, which is active. */
+/** As `endKey`. @throws AppError KEY_UNKNOWN */
+export const revokeKey = (db: Database, id: string, now: Date, by?: Actor, withMade = false): Promise<number> =>
+  db.transaction(async (tx) => endKey(tx, await lockKey(tx, id), { withMade, now }, by));
+
+/** A key that was made in place of another one. */
+interface Replacement {
+  id: string;
+  key: string;
+  expiresAt: Date | null;
+  /** The end of the other one. */
+  previousUntil: Date;
+}
+
+/** As `rotateKey`, by the `wanted` key, within a transaction that has locked the old one, which is active. */
 export const replaceKey = async (
   tx: Transaction,
   old: KeyInfo,
-  overlapMs: number,
+  { wanted, overlapMs }: { wanted: NewKey; overlapMs: number },
   now: Date,
   by?: Actor,
-): Promise<{ id: string; key: string }> => {
-  const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
-  const end = now.getTime() + overlapMs;
-  const expiresAt = new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
-  await keysIn(tx).update({ id: old.id }, { expiresAt });
-  const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
+): Promise<Replacement> => {
+  const overlapEnd = new Date(now.getTime() + overlapMs);
+  const previousUntil = old.expiresAt !== null && old.expiresAt < overlapEnd ? old.expiresAt : overlapEnd;
+  const lifetimeMs = storedLifetime(old.lifetimeMs);
+  await keysIn(tx).update({ id: old.id }, { expiresAt: previousUntil, lifetimeMs });
   const made = await insertKey(tx, wanted, now);
   await record(tx, by, {
     action: 'keys rotate',
     subject: `key ${old.id}`,
     before: traceOf(old),
-    after: { expiresAt, replacedBy: { id: made.id, ...traceOf(wanted) } },
+    after: { expiresAt: previousUntil, replacedBy: { id: made.id, ...traceOf(wanted) } },
   });
-  return made;
+  return { ...made, expiresAt: wanted.expiresAt, previousUntil };
 };
 
 /**
- * Issues a key with the owner, name, scopes and lifetime of another one, which works on for `overlapMs`.
+ * Issues a key with the owner, name, scopes and lifetime of another one, which works on for `overlapMs`. It counts as made by the
+ * key that made the other one.
  * @throws AppError KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
-export const rotateKey = (
-  db: Database,
-  id: string,
-  overlapMs: number,
-  now: Date,
-  by?: Actor,
-): Promise<{ id: string; key: string }> =>
+export const rotateKey = (db: Database, id: string, overlapMs: number, now: Date, by?: Actor): Promise<Replacement> =>
   db.transaction(async (tx) => {
     const old = await lockKey(tx, id);
     if (old.revokedAt !== null) throw new AppError('KEY_REVOKED');
     if (stateOf(old, now) === 'expired') throw new AppError('KEY_EXPIRED');
-    return replaceKey(tx, old, overlapMs, now, by);
+    const wanted = { ...old, expiresAt: endAfter(now, old.lifetimeMs) };
+    return replaceKey(tx, old, { wanted, overlapMs }, now, by);
   });
 
 /**

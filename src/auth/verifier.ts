@@ -11,7 +11,6 @@ import { inList } from '../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, timeFromDb } from '../db/values.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import { AppError } from '../base/errors.ts';
-import type { KeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
 import { keyMistake } from './credential-hints.ts';
 import { type KeyInfo, storeLastUses } from './service.ts';
@@ -37,36 +36,47 @@ const LAST_USE_DELAY_MS = 5000;
 /** Look-ups are shared, so they have their own timeout: a thousand times their usual time. */
 const READ_TIMEOUT_MS = 5000;
 
-/** A key, and whether its user is suspended. */
-type KnownKey = KeyInfo & { isSuspended: boolean };
+/** A key as it is cached. A transaction that makes another key by it reads it again. */
+interface KnownKey extends Pick<KeyInfo, 'id' | 'userId' | 'name' | 'scopes' | 'expiresAt' | 'revokedAt'> {
+  isSuspended: boolean;
+}
 
-const KEY_COLUMNS = 'id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at';
+/** The columns of a key, as the drivers return them. */
+interface KnownColumns {
+  key_hash: Bytes;
+  id: Bytes;
+  user_id: Bytes;
+  name: string;
+  scopes: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  suspended_at: string | null;
+}
 
 const optionalTime = (stored: string | null): Date | null => (stored === null ? null : new Date(timeFromDb(stored)));
 
-const keyInfo = (row: KeyColumns): KeyInfo => ({
+const knownKey = (row: KnownColumns): KnownKey => ({
   id: idFromBytes(row.id),
   userId: idFromBytes(row.user_id),
-  prefix: row.prefix,
   name: row.name,
   scopes: row.scopes.split(',') as Scope[],
   expiresAt: optionalTime(row.expires_at),
   revokedAt: optionalTime(row.revoked_at),
-  lastUsedAt: optionalTime(row.last_used_at),
-  createdAt: new Date(timeFromDb(row.created_at)),
+  isSuspended: row.suspended_at !== null,
 });
 
 /** The keys with these hashes, or undefined. SQL: calls wait for it, unless their key is cached. */
 const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const { sql, parameters } = inList(hashes);
-  const rows = await reader.read<KeyColumns & { key_hash: Bytes; suspended_at: string | null }>(
-    `SELECT key_hash, ${KEY_COLUMNS}, (SELECT u.suspended_at FROM users u WHERE u.id = api_keys.user_id) AS suspended_at
+  const rows = await reader.read<KnownColumns>(
+    `SELECT key_hash, id, user_id, name, scopes, expires_at, revoked_at,
+      (SELECT u.suspended_at FROM users u WHERE u.id = api_keys.user_id) AS suspended_at
     FROM api_keys WHERE key_hash IN (${sql})`,
     parameters,
   );
   return hashes.map((hash) => {
     const row = rows.find(({ key_hash: found }) => hash.equals(found));
-    return row && Object.assign(keyInfo(row), { isSuspended: row.suspended_at !== null });
+    return row && knownKey(row);
   });
 };
 

@@ -9,5 +9,5 @@ export const apiKeyHandlers = (c: ApiKeyContext): Handlers<Contract['apiKey']> =
   create: (input, call) => create(c, input, call),
   rename: (input, call) => rename(c, input, call),
   rotate: (input, call) => rotate(c, input, call),
-  revoke: ({ id }, call) => revoke(c, id, call),
+  revoke: (input, call) => revoke(c, input, call),
 });

@@ -105,9 +105,16 @@ export const rename = (c: ApiKeyContext, input: InputOf<Router['rename']>, call:
  * Replaces a key of the caller.
  * @throws AppError API_KEY_NOT_FOUND, API_KEY_WIDER, API_KEY_ENDED, API_KEY_LIMIT, KEY_REVOKED, KEY_EXPIRED
  */
-export const rotate = (c: ApiKeyContext, input: InputOf<Router['rotate']>, call: UserCall): Promise<NewKey> =>
+export const rotate = (
+  c: ApiKeyContext,
+  input: InputOf<Router['rotate']>,
+  call: UserCall,
+): Promise<OutputOf<Router['rotate']>> =>
   write(c, call, (tx, caller, now) => rotateOwnKey(tx, input, caller, now), withoutSecret);
 
 /** Ends a key of the caller. @throws AppError API_KEY_NOT_FOUND */
-export const revoke = (c: ApiKeyContext, id: string, call: UserCall): Promise<OwnKey> =>
-  write(c, call, (tx, caller, now) => revokeOwnKey(tx, id, caller, now));
+export const revoke = (
+  c: ApiKeyContext,
+  input: InputOf<Router['revoke']>,
+  call: UserCall,
+): Promise<OutputOf<Router['revoke']>> => write(c, call, (tx, caller, now) => revokeOwnKey(tx, input, caller, now));

@@ -120,6 +120,7 @@ const unreachable: Record<string, string> = {
   'api_keys.prefix': 'of the key itself',
   'api_keys.scopes': 'of a closed list',
   'api_keys.key_hash': 'a digest',
+  'api_keys.made_by': 'an id',
   'audit_entries.actor': 'the operator',
   'audit_entries.action': 'a command',
   'event_feed.name': 'of a closed list',

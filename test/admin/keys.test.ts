@@ -188,6 +188,8 @@ describe('keys list', () => {
         revokedAt: null,
         lastUsedAt: null,
         createdAt: '2025-01-01T00:00:00.000Z',
+        lifetimeMs: 31 * DAY_MS,
+        madeBy: null,
       },
       expect.objectContaining({ id: revoked.id, state: 'revoked', revokedAt: '2025-01-15T12:00:00.000Z' }),
       expect.objectContaining({ id: active.id, state: 'active', expiresAt: null, lastUsedAt: used.toISOString() }),
@@ -222,6 +224,26 @@ describe('keys revoke', () => {
     expect(await newestKey(userId)).toEqual(revoked);
   });
 
+  test('tells how many active keys it made, and takes them along if told to', async () => {
+    const { id, userId } = await aKey();
+    const wanted = { userId, name: 'made', scopes, expiresAt: null };
+    const child = await createKey(db, { ...wanted, madeBy: id }, new Date());
+    // Its successor by the operator counts as made by the same key; the successor of the key itself does not.
+    await keys('rotate', child.id);
+    await keys('rotate', id);
+    await revokeKey(db, child.id, new Date());
+
+    expect((await keys('revoke', id)).stderr).toBe(
+      `Key ${id} is revoked.\n` +
+        `Still active: 1 key that it made. Revoke all with: npm run -s cli -- keys revoke ${id} --with-made\n`,
+    );
+    expect((await keys('revoke', id, '--with-made')).stderr).toBe(
+      `Key ${id} is revoked.\nRevoked, too: 1 key that it made.\n`,
+    );
+    const active = (await listKeys(db, userId)).filter(({ revokedAt }) => revokedAt === null);
+    expect(active).toMatchObject([{ name: 'laptop', madeBy: null }]);
+  });
+
   test.each([UNKNOWN_ID, 'nothing'])('needs a key that exists, not %s', async (id) => {
     expect(await keys('revoke', id)).toEqual(failure('This API key does not exist.'));
   });
@@ -251,7 +273,7 @@ describe('keys rotate', () => {
     const [{ expiresAt: end } = { expiresAt: null }, replacement] = await listKeys(db, old.userId);
     expect(stderr).toBe(
       `Key ${replacement?.id} replaces ${old.id}, which works until ${end?.toISOString()} at the latest. ` +
-        'It is shown only this once.\n',
+        `It is shown only this once.\nKey ${replacement?.id} expires ${replacement?.expiresAt?.toISOString()}.\n`,
     );
     expect(replacement).toMatchObject({ name: 'laptop', scopes: ['content:write', 'user:read'] });
     expect(lifetimeOf(await newestKey(old.userId))).toBe(30 * DAY_MS);
@@ -270,6 +292,17 @@ describe('keys rotate', () => {
     expect(code).toBe(0);
     await expect(verify(key)).rejects.toMatchObject({ reason: 'KEY_EXPIRED' });
     expect(await verify(stdout.trim())).toMatchObject({ userId, key: { expiresAt: null } });
+  });
+
+  test('again within the overlap tells the ends of both keys, which it keeps: the first end, and the lifetime', async () => {
+    const { id, userId } = await aKey();
+    await keys('rotate', id, '--overlap', '1h');
+    const end = (await listKeys(db, userId))[0]?.expiresAt;
+    const { stderr } = await keys('rotate', id);
+    const { id: second, expiresAt } = await newestKey(userId);
+    expect(expiresAt).toBeNull();
+    expect(stderr).toContain(`which works until ${end?.toISOString()} at the latest`);
+    expect(stderr).toContain(`Key ${second} expires never.`);
   });
 
   test('never makes the old key live longer', async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { pino } from 'pino';
 import { scopes } from '../../contract/index.ts';
 import { Database } from '../../src/db/database.ts';
+import { keysIn } from '../../src/auth/entity.ts';
 import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
 import { KeyVerifier } from '../../src/auth/verifier.ts';
 import { schema } from '../../src/app/schema.ts';
@@ -184,6 +185,25 @@ describe('API keys', () => {
       const { id } = await rotateKey(one.db, old.id, 0, now);
       expect(await listKeys(one.db, userId)).toContainEqual(expect.objectContaining({ id, expiresAt: null }));
       await expect(other.keys.verify(old.key)).rejects.toEqual(refusal('KEY_EXPIRED'));
+    });
+
+    test.each([
+      ['for 60 days', 60 * DAY_MS],
+      ['for 45 minutes', 45 * 60_000],
+      ['for ever', null],
+    ])('that was made %s has successors for as long, however often any of them is rotated', async (_, lifetimeMs) => {
+      const end = () => (lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs));
+      const old = await aKey({ expiresAt: end() });
+      // As version 1.1 stores it.
+      await one.db.transaction((tx) => keysIn(tx).update({ id: old.id }, { lifetimeMs: null }));
+      pass(1000);
+      const first = await rotateKey(one.db, old.id, 60_000, now);
+      expect(first).toMatchObject({ expiresAt: end(), previousUntil: new Date(now.getTime() + 60_000) });
+      pass(1000);
+      const second = await rotateKey(other.db, old.id, 3_600_000, now);
+      expect(second).toMatchObject({ expiresAt: end(), previousUntil: first.previousUntil });
+      expect(await rotateKey(one.db, first.id, 0, now)).toMatchObject({ expiresAt: end(), previousUntil: now });
+      expect((await listKeys(one.db, userId)).map((key) => key.lifetimeMs)).toEqual(Array(4).fill(lifetimeMs));
     });
 
     test('must be valid', async () => {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_FAILED_CALLS, MAX_KEYS, type Scope } from '../../contract/index.ts';
 import { entriesIn } from '../../src/auth/audit/entity.ts';
 import { idempotencyRecordsIn } from '../../src/auth/idempotency/entity.ts';
-import { createKey, revokeKey } from '../../src/auth/service.ts';
+import { keysIn } from '../../src/auth/entity.ts';
+import { createKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
 import { failedCallsIn } from '../../src/consumers/entity.ts';
 import { readFailedCalls, sweepFailedCalls } from '../../src/consumers/use/failed-calls.ts';
 import { UseRecorder } from '../../src/consumers/use/recorder.ts';
@@ -38,6 +39,9 @@ const refusal = async (id: ProcedureId, input: object, status: number, key = use
 const listed = async (id: string): Promise<Output<'apiKey.rename'> | undefined> =>
   (await app.call('apiKey.list', {}, user.key)).items.find((one) => one.id === id);
 
+const lifetimeOf = ({ createdAt, expiresAt }: Pick<NewKey, 'createdAt' | 'expiresAt'>): number =>
+  Date.parse(expiresAt!) - Date.parse(createdAt);
+
 describe('a user', () => {
   test('makes a key, which is shown once, works, and is in the audit', async () => {
     const { secret, ...key } = await create();
@@ -60,6 +64,92 @@ describe('a user', () => {
     const wide = await newKey(['user:write']);
     expect((await refusal('apiKey.rotate', { id: wide.id }, 403, manager.key)).reason).toBe('API_KEY_WIDER');
     expect((await listed(wide.id))?.expiresAt).toBeNull();
+  });
+
+  test.each([
+    ['never ends', null],
+    ['is made for a year', 365 * 24 * HOUR_MS],
+  ])(
+    'gets no longer time from a key that %s: neither at once, nor by rotations of what they got',
+    async (_, lifetime) => {
+      const now = app.context.now().getTime();
+      const end = new Date(now + 24 * HOUR_MS).toISOString();
+      const manager = await newKey(['key:write', 'user:read'], new Date(end));
+      const sibling = await newKey(['key:write'], lifetime === null ? null : new Date(now + lifetime));
+      const got = await app.call('apiKey.rotate', { id: sibling.id }, manager.key);
+      expect(got).toMatchObject({ expiresAt: end, madeBy: manager.id });
+      const made = await create({ scopes: ['key:write'], expiresInDays: 365 }, manager.key);
+      expect(made).toMatchObject({ expiresAt: end, madeBy: manager.id });
+      for (const one of [got, made]) {
+        const next = await app.call('apiKey.rotate', { id: one.id }, one.secret!);
+        expect(lifetimeOf(next)).toBe(lifetimeOf((await listed(manager.id))!));
+      }
+    },
+  );
+
+  test('keeps the lifetime of a key that replaces itself, again where the answer was lost, and is told both ends', async () => {
+    const old = await create({ scopes: ['key:write', 'user:read'], expiresInDays: 60 });
+    const first = await app.call('apiKey.rotate', { id: old.id, overlapHours: 1 }, old.secret!);
+    const second = await app.call('apiKey.rotate', { id: old.id }, old.secret!);
+    const third = await app.call('apiKey.rotate', { id: old.id, overlapHours: 5 }, user.key);
+    expect([first, second, third].map(lifetimeOf)).toEqual(Array(3).fill(60 * 24 * HOUR_MS));
+    expect([first, second, third].map(({ previousUntil }) => previousUntil)).toEqual(
+      Array(3).fill((await listed(old.id))?.expiresAt),
+    );
+    expect(Date.parse(first.previousUntil) - Date.parse(first.createdAt)).toBe(HOUR_MS);
+  });
+
+  test('gets no more than a key has since it was replaced or narrowed on another instance', async () => {
+    const { db, now } = app.context;
+    const manager = await newKey(['key:write', 'user:read'], new Date(now().getTime() + 80 * 24 * HOUR_MS));
+    const sibling = await newKey(['user:read']);
+    await app.call('user.me', {}, manager.key);
+    // The key is still cached.
+    const { previousUntil } = await rotateKey(db, manager.id, HOUR_MS, now());
+    const end = previousUntil.toISOString();
+    const made = await create({ scopes: ['key:write'] }, manager.key);
+    expect(made.expiresAt).toBe(end);
+    expect((await app.call('apiKey.rotate', { id: sibling.id }, manager.key)).expiresAt).toBe(end);
+    const next = await app.call('apiKey.rotate', { id: made.id }, made.secret!);
+    expect(lifetimeOf(next)).toBe(lifetimeOf(made));
+    await db.transaction((tx) => keysIn(tx).update({ id: manager.id }, { scopes: 'key:write' }));
+    expect((await refusal('apiKey.create', { name: 'x', scopes: ['user:read'] }, 403, manager.key)).reason).toBe(
+      'API_KEY_WIDER',
+    );
+  });
+
+  test('revokes a key with all that it made, at any remove, or is told how many of them live', async () => {
+    const stolen = await newKey(['key:write', 'user:read']);
+    const other = await create();
+    const child = await create({ scopes: ['key:write', 'user:read'] }, stolen.key);
+    const grandchild = await create({ scopes: ['key:write', 'user:read'] }, child.secret!);
+    const rotated = await app.call('apiKey.rotate', { id: grandchild.id, overlapHours: 0 }, grandchild.secret!);
+    await app.call('apiKey.revoke', { id: child.id }, user.key);
+    expect(await app.call('apiKey.revoke', { id: stolen.id }, user.key)).toMatchObject({ madeActive: 1 });
+    expect((await listed(rotated.id))?.state).toBe('active');
+    const gone = await app.call('apiKey.revoke', { id: stolen.id, withMade: true }, user.key);
+    expect(gone).toMatchObject({ state: 'revoked', madeActive: 0 });
+    const states = await Promise.all([rotated, grandchild, other].map(async ({ id }) => (await listed(id))?.state));
+    expect(states).toEqual(['revoked', 'expired', 'active']);
+    const entry = await entriesIn(app.context.db).findOneBy({ subject: `key ${rotated.id}`, action: 'keys revoke' });
+    expect(entry?.actor).toMatch(`user ${user.id} by key `);
+  });
+
+  test('renames a key to its name without a trace', async () => {
+    const { id, secret: _secret, ...key } = await create();
+    const entries = () => entriesIn(app.context.db).countBy({ subject: `key ${id}` });
+    const before = await entries();
+    for (let n = 0; n < 3; n += 1) {
+      expect(await app.call('apiKey.rename', { id, name: key.name }, user.key)).toEqual({ id, ...key });
+    }
+    expect(await entries()).toBe(before);
+  });
+
+  test('is told what to do when a key has expired', async () => {
+    const { key } = await newKey(['user:read'], app.context.now());
+    const { hint } = await refusal('user.me', {}, 401, key);
+    for (const way of ['apiKey.create', 'key:write', 'keys create', 'apiKey.rotate', 'overlap'])
+      expect(hint).toContain(way);
   });
 
   test('makes none by a key that was revoked a moment ago', async () => {

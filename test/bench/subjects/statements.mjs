@@ -42,7 +42,7 @@ export const countedTagsBySlug = (n) => `SELECT id, slug, game_count AS n FROM t
 export const profile = `SELECT id, nickname, bio, pronouns, website, location, social_links, avatar, game_count,
   image_post_count, created_at, updated_at FROM users WHERE id IN (?)`;
 
-export const keyByHash = `SELECT id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at
+export const keyByHash = `SELECT key_hash, id, user_id, name, scopes, expires_at, revoked_at
   FROM api_keys WHERE key_hash = ?`;
 
 const DAY_MS = 86_400_000;

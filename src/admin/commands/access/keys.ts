@@ -17,7 +17,7 @@ import {
   textOf,
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
-import { examples, readSettings, withDatabase } from '../shared/common.ts';
+import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { refuseKey, useCommand } from './keys-use.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
@@ -161,6 +161,7 @@ const show = (): Command =>
             scopes: key.scopes.join(','),
             expiresAt: orNever(key.expiresAt),
             lastUsedAt: orNever(key.lastUsedAt),
+            lifetimeMs: key.lifetimeMs ?? 'for ever',
           },
           false,
         );
@@ -179,12 +180,17 @@ const revoke = (): Command =>
       'Revokes a key. Within a second, no instance of the service accepts it any more. This cannot be undone.',
     )
     .addArgument(keyIdArgument())
-    .addHelpText('after', examples(`keys revoke ${EXAMPLE_ID}`))
-    .action((id: string) =>
+    .option('--with-made', 'also revoke the keys that it made by the API, and the keys that these made')
+    .addHelpText('after', examples(`keys revoke ${EXAMPLE_ID}`, `keys revoke ${EXAMPLE_ID} --with-made`))
+    .action((id: string, { withMade }: { withMade?: true }) =>
       withDatabase(readSettings(), async (db) => {
         refuseKey(id);
-        await revokeKey(db, id, currentDate(), systemActor());
+        const made = await revokeKey(db, id, currentDate(), systemActor(), withMade);
         note(`Key ${id} is revoked.`);
+        if (made === 0) return;
+        const keys = `${made} ${made === 1 ? 'key' : 'keys'} that it made`;
+        if (withMade) note(`Revoked, too: ${keys}.`);
+        else note(`Still active: ${keys}. Revoke all with: ${PROGRAM} keys revoke ${id} --with-made`);
       }),
     );
 
@@ -209,10 +215,11 @@ const rotate = (): Command =>
       withDatabase(readSettings(), async (db) => {
         refuseKey(oldId);
         const now = currentDate();
-        const { id, key } = await rotateKey(db, oldId, overlap, now, systemActor(now));
+        const { id, key, expiresAt, previousUntil } = await rotateKey(db, oldId, overlap, now, systemActor(now));
         print(key);
-        const end = new Date(now.getTime() + overlap).toISOString();
+        const end = previousUntil.toISOString();
         note(`Key ${id} replaces ${oldId}, which works until ${end} at the latest. It is shown only this once.`);
+        note(`Key ${id} expires ${orNever(expiresAt)}.`);
       }),
     );
 

@@ -9,6 +9,8 @@ import type { VerifySession } from '../../session.ts';
 type Router = Contract['apiKey'];
 type Key = OutputOf<Router['rename']>;
 type NewKey = OutputOf<Router['create']>;
+type RotatedKey = OutputOf<Router['rotate']>;
+type RevokedKey = OutputOf<Router['revoke']>;
 type Page = OutputOf<Router['list']>;
 type Calls = OutputOf<Router['calls']>;
 
@@ -58,23 +60,28 @@ export const renameEffects = (rename: Operation, session: VerifySession): Effect
 export const rotateEffects = (rotate: Operation, session: VerifySession): Effects => ({
   'makes a key like the old one, which works on': async () => {
     const { secret: old, ...before } = await session.keys.create();
-    const { output, reply } = await session.call<NewKey>(rotate, { id: before.id, overlapHours: 1 });
+    const { output, reply } = await session.call<RotatedKey>(rotate, { id: before.id, overlapHours: 1 });
     const { name, scopes } = before;
     demandOutput(reply, { ...output, name, scopes, state: 'active' }, output);
     demandThat(output.secret !== null && output.secret !== old, reply, {
       expected: 'another key',
       came: 'the old one',
     });
-    const state = (await listed(session, before.id))?.state;
-    demandThat(state === 'active', reply, { expected: 'the old key active', came: show(state) });
+    const { state, expiresAt } = (await listed(session, before.id)) ?? {};
+    const ends = { state: 'active', expiresAt: output.previousUntil };
+    demandThat(show({ state, expiresAt }) === show(ends), reply, {
+      expected: `the old key ${show(ends)}`,
+      came: show({ state, expiresAt }),
+    });
   },
 });
 
 export const revokeEffects = (revoke: Operation, session: VerifySession): Effects => ({
   'ends the key': async () => {
     const { id } = await session.keys.create();
-    const { output, reply } = await session.call<Key>(revoke, { id });
-    demandThat(output.state === 'revoked', reply, { expected: 'revoked', came: show(output.state) });
-    demandOutput(reply, output, await listed(session, id));
+    const { output, reply } = await session.call<RevokedKey>(revoke, { id });
+    const { madeActive: _, ...key } = output;
+    demandThat(key.state === 'revoked', reply, { expected: 'revoked', came: show(key.state) });
+    demandOutput(reply, key, await listed(session, id));
   },
 });
