@@ -24,6 +24,7 @@ from ._errors import (
     ServerError,
     UnexpectedReplyError,
     UnprocessableError,
+    UsageError,
 )
 
 # {{#events}}
@@ -72,6 +73,7 @@ __all__ = (
     "UnexpectedReplyError",
     "UnprocessableError",
     "UnsetType",
+    "UsageError",
     # {{#events}}
     "WebhookFault",
     "WebhookHeaders",

@@ -13,13 +13,14 @@ from msgspec import UNSET
 from tenacity import AsyncRetrying, Retrying
 
 from ._clock import AsyncClock, Clock
-from ._errors import GatewayError
+from ._errors import GatewayError, UsageError
 from ._exchange import Exchange, Operation
 
 # {{#events}}
 from ._feed import AsyncFeed, Feed, FeedOutput, Means
 
 # {{/events}}
+from ._loops import Loops, Pool
 from ._pages import AsyncPage, Page, async_pages, async_records, following, pages, records
 from ._response import Response
 from ._retry import policy
@@ -34,6 +35,8 @@ Parameters = msgspec.Struct | Mapping[str, Any] | None
 
 # What httpx raises once a request is on its way; its other errors are faults of a program.
 _ON_THE_WAY = (httpx.TransportError, httpx.DecodingError)
+# What it raises where it doesn't take the request: it is closed, or the address is none.
+_NOT_TAKEN = (RuntimeError, ValueError, OverflowError, httpx.InvalidURL)
 
 
 _LONGEST_SILENCE = 86_400
@@ -49,27 +52,11 @@ def _behind(parameters: msgspec.Struct, cursor: str | None, **more: Any) -> msgs
 
 
 def _check_silence(seconds: float) -> None:
-    if not 0 < seconds <= _LONGEST_SILENCE:
-        raise ValueError(f"silence_seconds must be more than 0 seconds and at most a day, and is {seconds}.")
+    if not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST_SILENCE:
+        raise UsageError(f"silence_seconds must be more than 0 seconds and at most a day, and is {seconds}.")
 
 
 # {{/events}}
-class AsyncTurns:
-    """The turns of tasks. It is made at the first call, as only then an event loop runs."""
-
-    def __init__(self, count: int) -> None:
-        """Lets ``count`` tasks in at once."""
-        self._count = count
-        self._semaphore: anyio.Semaphore | None = None
-
-    @property
-    def semaphore(self) -> anyio.Semaphore:
-        """What a task waits for."""
-        if self._semaphore is None:
-            self._semaphore = anyio.Semaphore(self._count, max_value=self._count)
-        return self._semaphore
-
-
 class Calls:
     """Sends the calls of ``ContentGateway``."""
 
@@ -124,7 +111,7 @@ class Calls:
         """What a feed holds and what is added to it, by its stream, or page by page while there is none.
 
         Raises:
-            ValueError: One of the times is no time to wait.
+            UsageError: One of the times is no time to wait.
         """
 
         def fetch(cursor: str | None) -> FeedOutput[T]:
@@ -138,7 +125,7 @@ class Calls:
         """What comes by a stream.
 
         Raises:
-            ValueError: ``silence`` is no time to wait.
+            UsageError: ``silence`` is no time to wait.
         """
         return Feed(Means(stream.output, self._opener(stream, parameters, options, silence), self._clock.sleep))
 
@@ -182,6 +169,8 @@ class Calls:
                 raise
         except _ON_THE_WAY as error:
             raise exchange.unanswered(error) from error
+        except _NOT_TAKEN as error:
+            raise exchange.unusable(error) from error
         return exchange.opened(stream)
 
     # {{/events}}
@@ -221,6 +210,8 @@ class Calls:
                 reply.close()
         except _ON_THE_WAY as error:
             raise exchange.unanswered(error) from error
+        except _NOT_TAKEN as error:
+            raise exchange.unusable(error) from error
         return exchange.read(reply.status_code, reply.headers, bytes(body), self._clock.now())
 
 
@@ -230,21 +221,19 @@ class AsyncCalls:
     def __init__(
         self,
         connection: Connection,
-        http: httpx.AsyncClient,
         clock: AsyncClock,
-        turns: AsyncTurns,
+        loops: Loops,
         all_of_reply: bool = False,
     ) -> None:
-        """Sends calls by an HTTP client, in turns; with ``all_of_reply`` they return a ``Response``."""
+        """Sends calls by what the running loop has, in turns; with ``all_of_reply`` they return a ``Response``."""
         self._connection = connection
-        self._http = http
         self._clock = clock
-        self._turns = turns
+        self._loops = loops
         self._all_of_reply = all_of_reply
 
     def responding(self) -> AsyncCalls:
         """The same, but calls return a ``Response``."""
-        return AsyncCalls(self._connection, self._http, self._clock, self._turns, all_of_reply=True)
+        return AsyncCalls(self._connection, self._clock, self._loops, all_of_reply=True)
 
     async def call(self, operation: Operation[T], parameters: Parameters, options: Options) -> T:
         """Calls an operation, as often as the policy allows.
@@ -288,7 +277,7 @@ class AsyncCalls:
         """What a feed holds and what is added to it, by its stream, or page by page while there is none.
 
         Raises:
-            ValueError: One of the times is no time to wait.
+            UsageError: One of the times is no time to wait.
         """
 
         async def fetch(cursor: str | None) -> FeedOutput[T]:
@@ -302,7 +291,7 @@ class AsyncCalls:
         """What comes by a stream.
 
         Raises:
-            ValueError: ``silence`` is no time to wait.
+            UsageError: ``silence`` is no time to wait.
         """
         return AsyncFeed(Means(stream.output, self._opener(stream, parameters, options, silence), self._clock.sleep))
 
@@ -327,11 +316,12 @@ class AsyncCalls:
         return open_behind
 
     async def _open(self, exchange: Exchange[T], silence: float) -> Response[AsyncStream]:
+        http = self._pool(exchange).http
         headers, deadline = exchange.begin()
         try:
-            request = self._http.build_request("GET", exchange.url, headers=headers, extensions={"timeout": deadline})
+            request = http.build_request("GET", exchange.url, headers=headers, extensions={"timeout": deadline})
             with anyio.fail_after(exchange.timeout):
-                reply = await self._http.send(request, stream=True, follow_redirects=False)
+                reply = await http.send(request, stream=True, follow_redirects=False)
                 try:
                     if not exchange.is_stream(reply):
                         body = await reply.aread()
@@ -348,6 +338,8 @@ class AsyncCalls:
                     raise
         except (*_ON_THE_WAY, TimeoutError) as error:
             raise exchange.unanswered(error) from error
+        except _NOT_TAKEN as error:
+            raise exchange.unusable(error) from error
         return exchange.opened(stream)
 
     # {{/events}}
@@ -372,19 +364,26 @@ class AsyncCalls:
         return response
 
     async def _attempt(self, exchange: Exchange[T]) -> Response[T]:
+        pool = self._pool(exchange)
         # Waiting for its turn is no part of an attempt.
-        async with self._turns.semaphore:
-            return await self._send(exchange)
+        async with pool.turns:
+            return await self._send(pool.http, exchange)
 
-    async def _send(self, exchange: Exchange[T]) -> Response[T]:
+    def _pool(self, exchange: Exchange[T]) -> Pool:
+        try:
+            return self._loops.pool()
+        except RuntimeError as error:
+            raise exchange.unusable(error) from error
+
+    async def _send(self, http: httpx.AsyncClient, exchange: Exchange[T]) -> Response[T]:
         headers, deadline = exchange.begin()
         body = bytearray()
         try:
-            request = self._http.build_request(
+            request = http.build_request(
                 "POST", exchange.url, content=exchange.content, headers=headers, extensions={"timeout": deadline}
             )
             with anyio.fail_after(exchange.timeout):
-                reply = await self._http.send(request, stream=True, follow_redirects=False)
+                reply = await http.send(request, stream=True, follow_redirects=False)
                 try:
                     async for chunk in reply.aiter_bytes():
                         body += chunk
@@ -393,6 +392,8 @@ class AsyncCalls:
                     await reply.aclose()
         except (*_ON_THE_WAY, TimeoutError) as error:
             raise exchange.unanswered(error) from error
+        except _NOT_TAKEN as error:
+            raise exchange.unusable(error) from error
         return exchange.read(reply.status_code, reply.headers, bytes(body), self._clock.now())
 
 

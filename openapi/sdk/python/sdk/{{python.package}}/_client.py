@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import BoundedSemaphore
 from types import TracebackType
 from typing import Any, TypeVar
@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 import httpx
 
 from ._attempts import AttemptHook
-from ._calls import AsyncCalls, AsyncTurns, Calls, async_responding, responding
+from ._calls import AsyncCalls, Calls, async_responding, responding
 from ._clock import AsyncClock, Clock
 from ._derived import Derivable
+from ._errors import UsageError
 from ._exchange import operation_named
+from ._loops import Loops
 from ._proxy import proxy_for
 from ._settings import Connection, Headers, Options, complete, connection_from
 from .procedures import AsyncProcedures, Procedures
@@ -27,10 +29,21 @@ _MAX_CONNECTIONS = 100
 
 
 def _limits(max_connections: int) -> httpx.Limits:
-    if max_connections < 1:
-        raise ValueError(f"max_connections must be at least 1, and is {max_connections}.")
+    if not isinstance(max_connections, int) or max_connections < 1:
+        raise UsageError(f"max_connections must be at least 1, and is {max_connections}.")
     # Turns limit them, so that streams have connections beside those of calls.
     return httpx.Limits(max_connections=None, max_keepalive_connections=max_connections)
+
+
+def _connector(limits: httpx.Limits, connection: Connection) -> Callable[[], httpx.AsyncClient]:
+    """What makes the HTTP client of a loop. Certificates and proxy are read once."""
+    certificates = httpx.create_ssl_context()
+    proxy = proxy_for(connection.base_url)
+
+    def connect() -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(verify=certificates, limits=limits, proxy=proxy))
+
+    return connect
 
 
 class ContentGateway(Derivable, Procedures):
@@ -75,7 +88,7 @@ class ContentGateway(Derivable, Procedures):
             app_name: Added to the ``User-Agent``: a name, or one with a version, such as ``my-app/1.2``.
 
         Raises:
-            ValueError: One of these can't be used; it says which.
+            UsageError: One of these can't be used; it says which.
         """
         defaults = complete(timeout, connect_timeout, max_retries, headers)
         connection = connection_from(base_url, api_key, defaults, on_attempt, app_name)
@@ -122,7 +135,7 @@ class ContentGateway(Derivable, Procedures):
 
         Raises:
             GatewayError: The call failed.
-            ValueError: An option or the name can't be used.
+            UsageError: An option or the name can't be used.
         """
         options = Options(timeout, connect_timeout, max_retries, headers, idempotency_key)
         return self._calls.call(operation_named(operation), parameters, options)
@@ -153,7 +166,8 @@ class ContentGateway(Derivable, Procedures):
 class AsyncContentGateway(Derivable, AsyncProcedures):
     """A client of {{title}} for ``async`` programs: ``await gateway.game.list(…)``. With asyncio, and with trio.
 
-    Can be used by several tasks at once. Close it, or use it in an ``async with`` statement, to close its connections.
+    Can be used by several tasks at once, and in several event loops: it has connections and turns in each. Close it, or use it in
+    an ``async with`` statement, to close its connections.
     """
 
     def __init__(
@@ -192,23 +206,20 @@ class AsyncContentGateway(Derivable, AsyncProcedures):
             app_name: Added to the ``User-Agent``: a name, or one with a version, such as ``my-app/1.2``.
 
         Raises:
-            ValueError: One of these can't be used; it says which.
+            UsageError: One of these can't be used; it says which.
         """
         defaults = complete(timeout, connect_timeout, max_retries, headers)
         connection = connection_from(base_url, api_key, defaults, on_attempt, app_name)
         limits = _limits(max_connections)
         self._owns = http_client is None
-        if http_client is None:
-            transport = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy_for(connection.base_url))
-            http_client = httpx.AsyncClient(transport=transport)
-        self._http = http_client
+        connect = _connector(limits, connection) if http_client is None else lambda own=http_client: own
         self._clock = clock or AsyncClock()
-        self._turns = AsyncTurns(max_connections)
+        self._loops = Loops(connect, max_connections)
         self._bind(connection)
 
     def _bind(self, connection: Connection) -> None:
         self._connection = connection
-        self._calls = AsyncCalls(connection, self._http, self._clock, self._turns)
+        self._calls = AsyncCalls(connection, self._clock, self._loops)
         AsyncProcedures.__init__(self, self._calls)
 
     async def call(
@@ -239,7 +250,7 @@ class AsyncContentGateway(Derivable, AsyncProcedures):
 
         Raises:
             GatewayError: The call failed.
-            ValueError: An option or the name can't be used.
+            UsageError: An option or the name can't be used.
         """
         options = Options(timeout, connect_timeout, max_retries, headers, idempotency_key)
         return await self._calls.call(operation_named(operation), parameters, options)
@@ -254,7 +265,7 @@ class AsyncContentGateway(Derivable, AsyncProcedures):
     async def close(self) -> None:
         """Closes the connections, unless an ``http_client`` was given, or this client was made by ``with_options``."""
         if self._owns:
-            await self._http.aclose()
+            await self._loops.close()
 
     async def __aenter__(self: A) -> A:
         """Is closed at the end of the block."""

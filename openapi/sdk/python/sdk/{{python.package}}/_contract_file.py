@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ._errors import UsageError
 from ._version import CONTRACT, ENVIRONMENT
 
 _NAMED = re.compile(r"^\[(?:project|tool\.poetry)\].*\n(?:(?!\[).*\n)*?name\s*=\s*[\"']([^\"'\n]+)", re.MULTILINE)
@@ -38,7 +39,7 @@ def read_contract(file: Path) -> dict[str, Any]:
     """The contract in a file; empty if there is none.
 
     Raises:
-        ValueError: The file is another.
+        UsageError: The file is another.
     """
     if not file.exists():
         return {}
@@ -48,7 +49,7 @@ def read_contract(file: Path) -> dict[str, Any]:
         found = None
     if isinstance(found, dict) and isinstance(found.get("needs"), list):
         return found
-    raise ValueError(f"{ENVIRONMENT}_CONTRACT: {file} is no consumer contract.")
+    raise UsageError(f"{ENVIRONMENT}_CONTRACT: {file} is no consumer contract.")
 
 
 def _project_name() -> str | None:
@@ -110,7 +111,7 @@ def add_needs(file: Path, needs: Iterable[dict[str, Any]]) -> None:
     """Adds needs to a file, which is made if it is not there.
 
     Raises:
-        ValueError: The file is no consumer contract.
+        UsageError: The file is no consumer contract.
     """
     with _alone(file):
         earlier = read_contract(file)

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ._attempts import AttemptHook
+from ._errors import UsageError
 from ._settings import Connection, Headers, Options
 
 D = TypeVar("D", bound="Derivable")
@@ -44,13 +45,27 @@ class Derivable:
             app_name: Added to the ``User-Agent``, in place of this client's.
 
         Raises:
-            ValueError: One of these can't be used; it says which.
+            UsageError: One of these can't be used; it says which.
         """
         options = Options(timeout, connect_timeout, max_retries, headers)
         derived = copy.copy(self)
         derived._owns = False
         derived._bind(self._connection.derived(base_url, api_key, options, on_attempt, app_name))
         return derived
+
+    def __copy__(self: D) -> D:
+        """The same client."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self: D, memo: dict[int, Any]) -> D:
+        """A client with the same options. It shares this one's connections, as those of ``with_options`` do."""
+        return self.with_options()
+
+    def __reduce__(self) -> NoReturn:
+        """A client has a key and connections, which are not for other processes."""
+        raise UsageError("A client can't be pickled: make one in each process.")
 
     def __repr__(self) -> str:
         """Where it calls. The key doesn't show."""

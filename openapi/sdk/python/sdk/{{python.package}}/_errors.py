@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from .models import Issue
+if TYPE_CHECKING:
+    from .models import Issue
 
 
 def _revive(kind: type[GatewayError], args: tuple[Any, ...], members: dict[str, Any]) -> GatewayError:
@@ -18,7 +19,7 @@ class GatewayError(Exception):
     """A call failed. ``str()`` of it is one line that says which, how and, where that is known, why."""
 
     operation: str
-    """The operation that was called, such as ``game.create``."""
+    """The operation that was called, such as ``game.create``; empty of a ``UsageError`` outside of a call."""
     attempts: int
     """How many attempts were made."""
     idempotency_key: str | None
@@ -34,6 +35,14 @@ class GatewayError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         """Lets errors cross processes, with all their members."""
         return _revive, (type(self), self.args, self.__dict__)
+
+
+class UsageError(GatewayError, ValueError):
+    """A client, an option or an input can't be used. It shows no value that may be secret."""
+
+    def __init__(self, text: str, *, operation: str = "", attempts: int = 0, idempotency_key: str | None = None) -> None:
+        """Makes an error that reads ``text``."""
+        super().__init__(text, operation=operation, attempts=attempts, idempotency_key=idempotency_key)
 
 
 class ApiError(GatewayError):

@@ -18,6 +18,7 @@ from . import _errors as errors
 from ._attempts import attempt_event, call_hooks
 from ._bodies import CUT_OFF, FOREIGN, MOST_BYTES, NO_STREAM, TOO_LONG, UnreadableError, read_output
 from ._failures import end_of, failure_in, one_line, words_of
+from ._model import encoded
 from ._operations import READS
 from ._response import Response, rate_limit_of
 from ._retry import may_pass, retry_after_of
@@ -62,10 +63,10 @@ def operation_named(name: str) -> Operation[dict[str, Any]]:
     """An operation by its name, which this package may not know. What it doesn't know may write.
 
     Raises:
-        ValueError: No operation has such a name.
+        UsageError: No operation has such a name.
     """
-    if not _OPERATION.fullmatch(name):
-        raise ValueError(f"operation must be a name such as game.getById, and is {name!r}.")
+    if not isinstance(name, str) or not _OPERATION.fullmatch(name):
+        raise errors.UsageError(f"operation must be a name such as game.getById, and is {name!r}.")
     return Operation(name, f"/api/trpc/{name}", name not in READS, dict)
 
 
@@ -124,10 +125,9 @@ class Exchange(Generic[T]):
         self._began = 0.0
         self._connect_timeout = options.connect_timeout
         self.timeout = options.timeout
-        # Without the user and password that the base URL may have.
-        self._address = f"{connection.origin}{connection.base_url.path.rstrip('/')}"
-        self.url = f"{str(connection.base_url).rstrip('/')}{operation.path}"
-        self.content = msgspec.json.encode({"json": {} if parameters is None else parameters})
+        self._address = str(connection.base_url).rstrip("/")
+        self.url = f"{self._address}{operation.path}"
+        self.content = encoded({"json": {} if parameters is None else parameters}, operation.id)
         self._cursor = getattr(parameters, "cursor", None)
         if is_stream:
             self.url += f"?input={quote(self.content, safe='')}"
@@ -195,6 +195,12 @@ class Exchange(Generic[T]):
             return errors.ApiTimeoutError(text, **self._call())
         reason = one_line(str(cause)) or type(cause).__name__
         return errors.ApiConnectionError(f"{head} reply from {self._origin} after {attempts}: {reason}", **self._call())
+
+    def unusable(self, cause: Exception) -> errors.UsageError:
+        """The error of a request that the HTTP client doesn't take."""
+        advice = "Make another client: this one is closed, or its http_client is, or belongs to another event loop."
+        text = f"{self._operation.id}: the request can't be sent: {one_line(str(cause))}."
+        return errors.UsageError(f"{text} {advice}" if isinstance(cause, RuntimeError) else text, **self._call())
 
     def read(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> Response[T]:
         """What a whole reply means.

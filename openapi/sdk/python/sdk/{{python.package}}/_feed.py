@@ -5,11 +5,11 @@ import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import httpx
 
-from ._errors import ApiError, ApiTimeoutError, GatewayError, UnexpectedReplyError
+from ._errors import ApiError, ApiTimeoutError, GatewayError, UnexpectedReplyError, UsageError
 from ._retry import first_wait, may_be_retried
 from ._stream import FAILURE, AsyncStream, NoMessageError, OpenStream, Stream
 
@@ -83,13 +83,17 @@ class _Following(Generic[T]):
     so after a restart some may come again. ``None`` before it first does."""
 
     def __init__(self, means: Means) -> None:
-        if not (math.isfinite(means.poll_seconds) and means.poll_seconds > 0):
-            raise ValueError(f"poll_seconds must be a number above 0, and is {means.poll_seconds}.")
+        if not (isinstance(means.poll_seconds, (int, float)) and 0 < means.poll_seconds < math.inf):
+            raise UsageError(f"poll_seconds must be a number above 0, and is {means.poll_seconds}.")
         self.cursor = None
         self._means = means
         self._steps: _Steps[T] | None = None
         self._stream: OpenStream | None = None
         self._polls_until_stream: float = 0
+
+    def __reduce__(self) -> NoReturn:
+        """It has a connection."""
+        raise UsageError("A feed can't be copied or pickled: follow again, with its cursor as after.")
 
     def _advance(self, result: Any = None, error: BaseException | None = None) -> Callable[[], Any] | _Given[T]:
         """What is to be done next, after what came of the last. An error ends the steps; they begin anew, where it was."""

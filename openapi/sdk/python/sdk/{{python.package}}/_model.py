@@ -1,10 +1,33 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import msgspec
+
+from ._errors import UsageError
+
+T = TypeVar("T")
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"JSON has no form for {type(value).__name__}")
+
+
+def encoded(value: Any, operation: str = "") -> bytes:
+    """A value as JSON. What can be iterated, such as a generator, becomes a list.
+
+    Raises:
+        UsageError: It has none, as of a text with half of a surrogate pair.
+    """
+    try:
+        return msgspec.json.encode(value, enc_hook=_listed)
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        call = f"{operation}: " if operation else ""
+        raise UsageError(f"{call}the input can't be written as JSON: {error}", operation=operation) from error
 
 
 class Model(msgspec.Struct):
@@ -17,7 +40,7 @@ class Model(msgspec.Struct):
 
     def to_json(self) -> str:
         """The same as a JSON text."""
-        return msgspec.json.encode(self).decode()
+        return encoded(self).decode()
 
 
 def _class_in(annotation: object) -> type[Model] | None:
@@ -37,11 +60,24 @@ def modelled(kind: type[Model], value: Any) -> Any:
     """A value in which each dict has become an instance of its class.
 
     Raises:
-        TypeError: A dict lacks a member that is required, or has one that there is none of.
+        UsageError: A dict lacks a member that is required, or has one that there is none of.
     """
     if isinstance(value, Mapping):
         inner = _classes_of(kind)
-        return kind(**{name: modelled(inner[name], item) if name in inner else item for name, item in value.items()})
-    if isinstance(value, Sequence) and not isinstance(value, str):
+        members = {name: modelled(inner[name], item) if name in inner else item for name, item in value.items()}
+        try:
+            return kind(**members)
+        except TypeError as error:
+            raise UsageError(f"{kind.__name__}: {error}") from None
+    if _is_iterated(value):
         return [modelled(kind, item) for item in value]
     return value
+
+
+def _is_iterated(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def listed(value: T) -> T:
+    """A list of what can be iterated perhaps but once, such as a generator: a walk sends it with each page."""
+    return cast(T, list(cast("Iterable[Any]", value))) if _is_iterated(value) else value

@@ -1,15 +1,26 @@
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET
 
+from ._errors import UsageError
+
 T = TypeVar("T")
+W = TypeVar("W", bound="_Walk[Any]")
 P = TypeVar("P", bound="Page[Any]")
 A = TypeVar("A", bound="AsyncPage[Any]")
+
+
+def _copy_of(page: W, members: dict[str, Any]) -> W:
+    twin = type(page)(**members)
+    # How it fetches the next page is no member.
+    twin.__dict__.update(page.__dict__)
+    return twin
 
 
 class _Walk(Generic[T]):
@@ -24,8 +35,18 @@ class _Walk(Generic[T]):
 
     def _next(self) -> Any:
         if self.next_cursor is None:
-            raise ValueError("This is the last page: see has_next_page.")
+            raise UsageError("This is the last page: see has_next_page.")
+        if not hasattr(self, "_follow"):
+            raise UsageError("This page came from no call: list again, with its next_cursor as cursor.")
         return self._follow(self.next_cursor)
+
+    def __copy__(self: W) -> W:
+        """A page that can fetch the same next one."""
+        return _copy_of(self, msgspec.structs.asdict(cast(msgspec.Struct, self)))
+
+    def __deepcopy__(self: W, memo: dict[int, Any]) -> W:
+        """The same, with records of its own."""
+        return _copy_of(self, copy.deepcopy(msgspec.structs.asdict(cast(msgspec.Struct, self)), memo))
 
 
 class Page(_Walk[T]):
@@ -35,7 +56,7 @@ class Page(_Walk[T]):
         """Fetches the records that follow this page, with the same input and options.
 
         Raises:
-            ValueError: This is the last page.
+            UsageError: This is the last page.
             GatewayError: The call failed.
         """
         page: P = self._next()
@@ -49,7 +70,7 @@ class AsyncPage(_Walk[T]):
         """Fetches the records that follow this page, with the same input and options.
 
         Raises:
-            ValueError: This is the last page.
+            UsageError: This is the last page.
             GatewayError: The call failed.
         """
         page: A = await self._next()
@@ -76,7 +97,7 @@ def records(first: Callable[[], Page[T]], most: int | None) -> Iterator[T]:
     """The records of a page and of all that follow it, up to so many, each page fetched when its first record is asked for.
 
     Raises:
-        ValueError: ``most`` is no number of records.
+        UsageError: ``most`` is no number of records.
     """
     _check(most)
     return islice((record for page in pages(first) for record in page.items), most)
@@ -95,7 +116,7 @@ def async_records(first: Callable[[], Awaitable[AsyncPage[T]]], most: int | None
     """The records of a page and of all that follow it, up to so many, each page fetched when its first record is asked for.
 
     Raises:
-        ValueError: ``most`` is no number of records.
+        UsageError: ``most`` is no number of records.
     """
     _check(most)
 
@@ -113,4 +134,4 @@ def async_records(first: Callable[[], Awaitable[AsyncPage[T]]], most: int | None
 
 def _check(most: int | None) -> None:
     if most is not None and not (isinstance(most, int) and most >= 1):
-        raise ValueError(f"max_records must be a whole number from 1, and is {most}.")
+        raise UsageError(f"max_records must be a whole number from 1, and is {most}.")

@@ -11,8 +11,10 @@ from ipaddress import ip_address, ip_network
 
 import httpx
 
+from ._errors import UsageError
+from ._settings import LAST_PORT
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_LAST_PORT = 65_535
 _HOST = re.compile(r"[\w.:-]+")
 _PORT = re.compile(r":(\d+)$", re.ASCII)
 
@@ -47,7 +49,7 @@ def proxy_for(base_url: httpx.URL) -> httpx.Proxy | None:
     """The proxy that ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY`` name for a base URL, if any.
 
     Raises:
-        ValueError: It is no URL of a proxy. The error names the variable, and doesn't show its value.
+        UsageError: It is no URL of a proxy. The error names the variable, and doesn't show its value.
     """
     variable, text = _variable(f"{base_url.scheme}_proxy")
     host = base_url.host.lower().rstrip(".")
@@ -60,7 +62,7 @@ def proxy_for(base_url: httpx.URL) -> httpx.Proxy | None:
     except httpx.InvalidURL:
         proxy = httpx.URL("")
     # httpx takes any number for a port.
-    has_port = proxy.port is None or 1 <= proxy.port <= _LAST_PORT
+    has_port = proxy.port is None or 1 <= proxy.port <= LAST_PORT
     if proxy.scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(proxy.host) or not has_port:
-        raise ValueError(f"{variable} must be an http or https URL, such as http://proxy.example.com:3128.")
+        raise UsageError(f"{variable} must be an http or https URL, such as http://proxy.example.com:3128.")
     return httpx.Proxy(proxy)

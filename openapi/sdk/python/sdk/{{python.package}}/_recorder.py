@@ -206,7 +206,7 @@ class Recorder:
         """Adds to a file, which need not be there.
 
         Raises:
-            ValueError: It is no consumer contract.
+            UsageError: It is no consumer contract.
         """
         read_contract(file)
         self._file = file
@@ -268,6 +268,6 @@ def recorder_of(name: str) -> Recorder:
     """What records in a file.
 
     Raises:
-        ValueError: It is no consumer contract.
+        UsageError: It is no consumer contract.
     """
     return Recorder(Path(name).absolute())

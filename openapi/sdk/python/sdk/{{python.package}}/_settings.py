@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import httpx
 
 from ._attempts import AttemptHook, write_to_log
+from ._errors import UsageError
 from ._version import CONTRACT, ENVIRONMENT, PRODUCT, __version__
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -18,6 +19,7 @@ _APP_NAME = re.compile(rf"{_NAME.pattern}(/{_NAME.pattern})?")
 _VALUE = re.compile(r"([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
+LAST_PORT = 65_535
 _LONGEST_TIMEOUT = 86_400
 """Not infinite: the operating system takes no such timeout."""
 _LONGEST_OPENING = 10.0
@@ -25,6 +27,10 @@ _LONGEST_OPENING = 10.0
 _USER_AGENT = f"{PRODUCT}-python/{__version__} (contract {CONTRACT}; python {platform.python_version()})"
 
 Headers = Mapping[str, "str | None"]
+
+
+def _is(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Options:
         """These options, and the client's where these say nothing. Of both headers, these win.
 
         Raises:
-            ValueError: No call can use them. It names the option, and never a value that may be secret.
+            UsageError: No call can use them. It names the option, and never a value that may be secret.
         """
         return Complete(
             timeout=defaults.timeout if self.timeout is None else self.timeout,
@@ -71,19 +77,19 @@ class Complete:
         """Refuses what no call can use.
 
         Raises:
-            ValueError: It names the option, and never a value that may be secret.
+            UsageError: It names the option, and never a value that may be secret.
         """
         for name in ("timeout", "connect_timeout"):
             seconds = getattr(self, name)
-            if not 0 < seconds <= _LONGEST_TIMEOUT:
-                raise ValueError(f"{name} must be more than 0 seconds and at most a day, and is {seconds}.")
-        if self.max_retries < 0:
-            raise ValueError(f"max_retries must be at least 0, and is {self.max_retries}.")
+            if not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST_TIMEOUT:
+                raise UsageError(f"{name} must be more than 0 seconds and at most a day, and is {seconds}.")
+        if not isinstance(self.max_retries, int) or self.max_retries < 0:
+            raise UsageError(f"max_retries must be at least 0, and is {self.max_retries}.")
         for name, value in self.headers.items():
-            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-                raise ValueError(f"headers: {name!r} or its value has characters that a header cannot hold.")
-        if self.idempotency_key is not None and not _VALUE.fullmatch(self.idempotency_key):
-            raise ValueError("idempotency_key has characters that a header cannot hold.")
+            if not _is(_NAME, name) or not _is(_VALUE, value):
+                raise UsageError(f"headers: {name!r} or its value has characters that a header cannot hold.")
+        if self.idempotency_key is not None and not _is(_VALUE, self.idempotency_key):
+            raise UsageError("idempotency_key is no text, or has characters that a header cannot hold.")
 
 
 @dataclass(frozen=True)
@@ -103,16 +109,16 @@ class Connection:
         """Refuses what no client can use.
 
         Raises:
-            ValueError: It names the option, and never a value that may be secret.
+            UsageError: It names the option, and never a value that may be secret.
         """
-        if self.api_key is not None and not _KEY.fullmatch(self.api_key):
-            raise ValueError("api_key has characters that a header cannot hold, such as a line break at its end.")
-        if self.app_name is not None and not _APP_NAME.fullmatch(self.app_name):
-            raise ValueError("app_name must be a name, such as my-app, or with its version, such as my-app/1.2.")
+        if self.api_key is not None and not _is(_KEY, self.api_key):
+            raise UsageError("api_key is no text, or has characters that a header cannot hold, such as a line break at its end.")
+        if self.app_name is not None and not _is(_APP_NAME, self.app_name):
+            raise UsageError("app_name must be a name, such as my-app, or with its version, such as my-app/1.2.")
 
     @property
     def origin(self) -> str:
-        """``https://gateway.example.com`` of any URL there, without user and password."""
+        """``https://gateway.example.com`` of any URL there."""
         return f"{self.base_url.scheme}://{self.base_url.netloc.decode('ascii')}"
 
     @property
@@ -131,7 +137,7 @@ class Connection:
         """The same with other options; ``None`` means as it is.
 
         Raises:
-            ValueError: It says which of them no client can use.
+            UsageError: It says which of them no client can use.
         """
         return replace(
             self,
@@ -144,25 +150,31 @@ class Connection:
 
 
 def _lower(headers: Headers | None) -> dict[str, str]:
-    return {name.lower(): value for name, value in (headers or {}).items() if value is not None}
+    if headers is not None and not isinstance(headers, Mapping):
+        raise UsageError("headers must be a mapping of names to values.")
+    return {str(name).lower(): value for name, value in (headers or {}).items() if value is not None}
 
 
 def _base_url_from(given: str | None) -> httpx.URL:
     """The base URL, without slashes at its end: the one given, or that of the environment.
 
     Raises:
-        ValueError: There is none, or it is no http or https URL.
+        UsageError: There is none, or it is no http or https URL.
     """
     variable = f"{ENVIRONMENT}_URL"
     text = os.environ.get(variable, "") if given is None else given
     if not text:
-        raise ValueError(f"No base URL: give base_url, such as {{homepage}}, or set {variable}.")
+        raise UsageError(f"No base URL: give base_url, such as {{homepage}}, or set {variable}.")
     try:
-        url = httpx.URL(text.rstrip("/"))
-    except httpx.InvalidURL:
+        url = httpx.URL(str(text).rstrip("/"))
+        url.raw_host.decode("ascii").encode("idna")
+    except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL("")
-    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError("base_url must be an http or https URL without query, such as {{homepage}}.")
+    has_more = url.userinfo or set("?#") & set(str(text))
+    if url.scheme not in ("http", "https") or not url.host or (url.port or 0) > LAST_PORT or has_more:
+        given_as = variable if given is None else "base_url"
+        rule = "must be an http or https URL without user, password, query and fragment"
+        raise UsageError(f"{given_as} {rule}, such as {{homepage}}.")
     return url
 
 
@@ -176,7 +188,7 @@ def connection_from(
     """What a client is told, or else the environment. An API key that is empty text is none.
 
     Raises:
-        ValueError: It says which of it no client can use.
+        UsageError: It says which of it no client can use.
     """
     key = os.environ.get(f"{ENVIRONMENT}_API_KEY", "") if api_key is None else api_key
     is_logged = os.environ.get(f"{ENVIRONMENT}_LOG") == "debug"
@@ -188,6 +200,6 @@ def complete(timeout: float, connect_timeout: float, max_retries: int, headers: 
     """The options of a client.
 
     Raises:
-        ValueError: It says which of them no call can use.
+        UsageError: It says which of them no call can use.
     """
     return Complete(timeout, connect_timeout, max_retries, _lower(headers))

@@ -6,6 +6,7 @@ import codecs
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,9 +202,10 @@ class AsyncStream(OpenStream):
         try:
             with anyio.fail_after(self._silence):
                 return await self._read()
-        except (httpx.HTTPError, TimeoutError):
-            # The connection broke, or nothing came.
-            await self.close()
+        except (httpx.HTTPError, TimeoutError, RuntimeError):
+            # The connection broke, nothing came, or the event loop of the connection has ended.
+            with suppress(RuntimeError):
+                await self.close()
             return None
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from ._errors import UsageError
 from ._failures import UNREADABLE
 from .models import Event
 
@@ -77,14 +78,14 @@ class _Body(msgspec.Struct):
 def _key_in(secret: object) -> bytes:
     match = _SECRET.fullmatch(secret) if isinstance(secret, str) else None
     if match is None:
-        raise ValueError("secret must be whsec_ followed by base64.")
+        raise UsageError("secret must be whsec_ followed by base64.")
     return base64.b64decode(match[1])
 
 
 def _keys_in(secret: str | Sequence[str]) -> list[bytes]:
     secrets = [secret] if isinstance(secret, str) else secret
     if not secrets:
-        raise ValueError("secret must be a text or a list of texts, and is empty.")
+        raise UsageError("secret must be a text or a list of texts, and is empty.")
     return [_key_in(one) for one in secrets]
 
 
@@ -175,12 +176,12 @@ def unwrap_webhook(
 
     Raises:
         WebhookVerificationError: The message is not to be trusted, or can't be read.
-        ValueError: A secret has not the form, or the tolerance is no number from 0.
+        UsageError: A secret has not the form, or the tolerance is no number from 0.
         TypeError: The body is neither text nor bytes.
     """
     keys = _keys_in(secret)
     if not tolerance >= 0:
-        raise ValueError(f"tolerance must be a number from 0, and is {tolerance}.")
+        raise UsageError(f"tolerance must be a number from 0, and is {tolerance}.")
     content = _bytes_of(body)
     named = {name.lower(): value for name, value in headers.items()}
     id = _value_in(named, "webhook-id")
