@@ -111,14 +111,14 @@ func (s *${service}) Follow(${parameters}) *Follower[${item}] {
 		return feedPage[${item}]{items: page.Items, nextCursor: page.NextCursor, hasMore: page.HasMore}, nil
 	}
 	return &Follower[${item}]{
-		ctx: ctx, connection: s.connection, options: options, tail: ${tail}, input: input, start: input.After,
+		ctx: ctx, connection: s.via(), options: options, tail: ${tail}, input: input, start: input.After,
 		pages: &pages[${item}]{operation: ${operationOf(operation)}, fetch: fetch},
 	}
 }
 
 ${comment(`Tail goes through the same events as Follow, by a stream alone: it fails if that cannot be opened, which is attempted as any call is. A stream that breaks, or is silent for longer than [WithSilence] says, is opened again where it was. It takes none of the turns of [WithMaxConnections]. Limit counts for nothing. ${FOLLOWED_AGAIN} ${access(operation)}`)}${deprecation(operation)}
 func (s *${service}) Tail(${parameters}) *Follower[${item}] {
-	return &Follower[${item}]{ctx: ctx, connection: s.connection, options: options, tail: ${tail}, input: input, start: input.After}
+	return &Follower[${item}]{ctx: ctx, connection: s.via(), options: options, tail: ${tail}, input: input, start: input.After}
 }
 `;
 };
@@ -127,7 +127,7 @@ const call = (operation) => {
   const { service, method, parameters, value, output } = namesOf(operation);
   return `${described(operation)}${deprecation(operation)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
-${operation.limited ? '\tinput.Limit = cmp.Or(input.Limit, listSize)\n' : ''}	return perform[${output}](ctx, s.connection, ${operationOf(operation)}, ${value}, options)
+${operation.limited ? '\tinput.Limit = cmp.Or(input.Limit, listSize)\n' : ''}	return perform[${output}](ctx, s.via(), ${operationOf(operation)}, ${value}, options)
 }
 ${callWithValue(operation)}${followCall(operation)}`;
 };
@@ -142,7 +142,7 @@ func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	if input.Cursor == "" {
 		input.Page = cmp.Or(input.Page, firstPage)
 	}
-	page, err := perform[${output}](ctx, s.connection, ${operationOf(operation)}, input, options)
+	page, err := perform[${output}](ctx, s.via(), ${operationOf(operation)}, input, options)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *${service}) ${pages}(${parameters}) iter.Seq2[*${output}, error] {
 
 ${comment(`${all} goes through the records of the pages of ${method}, as ${pages} does, and asks for a page when its first record is needed. An error comes after the records before it, and is the last that comes. Limit is the size of pages, not how many records come: for that, there is [WithMaxRecords].`)}${deprecation(operation)}
 func (s *${service}) ${all}(${parameters}) iter.Seq2[${item}, error] {
-	return recordsOf(s.connection, options, s.${pages}(ctx, input, options...))
+	return recordsOf(s.via(), options, s.${pages}(ctx, input, options...))
 }
 
 // HasNextPage reports whether records follow this page.
@@ -210,13 +210,24 @@ func clientOf(c *connection) *Client {
 
 // String says where the client sends calls. It doesn't show the key.
 func (c *Client) String() string {
+	if c == nil || c.connection == nil {
+		return "${go.package}.Client without a connection"
+	}
 	return "${go.package}.Client of " + c.connection.origin
 }
 ${lines(
   routers,
   (router) => `
 // ${exportedName(router)}Service has the operations ${router}.*. It is a member of [Client].
-type ${exportedName(router)}Service struct{ connection *connection }`,
+type ${exportedName(router)}Service struct{ connection *connection }
+
+// via returns what calls go through: nil of a client that New hasn't made.
+func (s *${exportedName(router)}Service) via() *connection {
+	if s == nil {
+		return nil
+	}
+	return s.connection
+}`,
 )}
 
 var (

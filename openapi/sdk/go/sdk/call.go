@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,15 +57,15 @@ func perform[Output any](
 
 // call calls an operation and reads its output into what output points to.
 func (c *connection) call(ctx context.Context, operation operation, input, output any, options []CallOption) error {
-	settings, err := c.with(options)
+	settings, err := c.begin(ctx, options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation.id, err)
 	}
-	body, err := json.Marshal(map[string]any{"json": input})
+	text, err := encode(input)
 	if err != nil {
-		return fmt.Errorf("%s: %w", operation.id, usage("the input cannot be written: %v", err))
+		return fmt.Errorf("%s: %w", operation.id, err)
 	}
-	call := c.newCall(operation, body, settings)
+	call := c.newCall(operation, enveloped(text), settings)
 	reply, err := call.run(ctx, call.attempt, func(reply *reply) error { return call.read(reply, output) })
 	if err != nil {
 		return err
@@ -75,6 +74,17 @@ func (c *connection) call(ctx context.Context, operation operation, input, outpu
 		*settings.response = reply.response(call.failed.Attempts)
 	}
 	return nil
+}
+
+// begin returns the settings of a call. A client that New hasn't made cannot call, nor can any without a context.
+func (c *connection) begin(ctx context.Context, options []CallOption) (settings, error) {
+	if c == nil {
+		return settings{}, usage("the client has no connection: make it with New")
+	}
+	if ctx == nil {
+		return settings{}, usage("the context is nil")
+	}
+	return c.with(options)
 }
 
 func (c *connection) newCall(operation operation, body []byte, settings settings) *call {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,9 +19,7 @@ var userAgent = fmt.Sprintf("{{product}}-go/{{version}} (contract {{contract}}; 
 // connection is what the services of a client call through.
 type connection struct {
 	config
-	origin string
-	// address is the base URL without the user and password that it may have.
-	address   string
+	origin    string
 	userAgent string
 }
 
@@ -48,6 +47,9 @@ func New(options ...Option) (*Client, error) {
 // With returns a client with other options, such as another key or another hook; what is not given is as it was. Both share
 // their connections. It fails with a [*UsageError] as [New] does.
 func (c *Client) With(options ...Option) (*Client, error) {
+	if c == nil || c.connection == nil {
+		return nil, fmt.Errorf("{{go.package}}: %w", usage("the client has no connection: make it with New"))
+	}
 	config := c.connection.config
 	config.header = maps.Clone(config.header)
 	return newClient(config, options)
@@ -56,6 +58,9 @@ func (c *Client) With(options ...Option) (*Client, error) {
 // CloseIdleConnections closes the connections that no call uses, also for clients that share them. A client needs no other
 // end, and not even this: a connection that nothing uses is closed after 90 s.
 func (c *Client) CloseIdleConnections() {
+	if c == nil || c.connection == nil {
+		return
+	}
 	c.connection.client.CloseIdleConnections()
 	c.connection.streams.CloseIdleConnections()
 }
@@ -68,6 +73,9 @@ func withoutRedirects(client *http.Client) *http.Client {
 
 func newClient(c config, options []Option) (*Client, error) {
 	for _, option := range options {
+		if option == nil {
+			return nil, fmt.Errorf("{{go.package}}: %w", errNoOption)
+		}
 		if err := option.applyToClient(&c); err != nil {
 			return nil, fmt.Errorf("{{go.package}}: %w", err)
 		}
@@ -85,9 +93,11 @@ func connect(c config) (*connection, error) {
 		return nil, usage("there is no base URL: give WithBaseURL, or set {{environment}}_URL")
 	}
 	base, err := url.Parse(c.baseURL)
-	isHTTP := err == nil && (base.Scheme == "http" || base.Scheme == "https") && base.Hostname() != ""
-	if !isHTTP || strings.ContainsAny(c.baseURL, "?#") {
-		return nil, usage("the base URL must be an http or https URL, such as https://api.example.com")
+	isHTTP := err == nil && (base.Scheme == "http" || base.Scheme == "https") && base.Hostname() != "" && isPort(base.Port())
+	// The transport would send a user and a password in place of the key.
+	if !isHTTP || base.User != nil || strings.ContainsAny(c.baseURL, "?#") {
+		return nil, usage("the base URL must be an http or https URL without user, password, query and fragment, " +
+			"such as https://api.example.com")
 	}
 	if strings.ContainsFunc(c.apiKey(), func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, usage("the API key has characters that a header cannot hold, such as spaces or line breaks")
@@ -105,7 +115,12 @@ func connect(c config) (*connection, error) {
 	return &connection{
 		config:    c,
 		origin:    base.Scheme + "://" + base.Host,
-		address:   base.Scheme + "://" + base.Host + strings.TrimRight(base.EscapedPath(), "/"),
 		userAgent: strings.TrimSpace(userAgent + " " + c.appName),
 	}, nil
+}
+
+// isPort reports whether a text is a port, or none.
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil
 }

@@ -214,7 +214,7 @@ func (c *call) apiError(r *reply) *APIError {
 	failure.Message = envelope.Error.JSON.Message
 	failure.Reason, failure.Code, failure.Issues, failure.Hint = data.Reason, data.Code, data.Issues, data.Hint
 	if failure.Docs = data.Docs; strings.HasPrefix(failure.Docs, "/") {
-		failure.Docs = c.address + failure.Docs
+		failure.Docs = c.baseURL + failure.Docs
 	}
 	if data.RequestID != "" {
 		failure.RequestID = data.RequestID

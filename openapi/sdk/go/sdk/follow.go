@@ -85,7 +85,7 @@ func (f *Follower[Item]) Cursor() string {
 
 // follow hands over what comes until it isn't wanted any more, or the stream or a page fails.
 func (f *Follower[Item]) follow(take func(Item) bool) error {
-	settings, err := f.connection.with(f.options)
+	settings, err := f.connection.begin(f.ctx, f.options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.tail.id, err)
 	}
@@ -129,14 +129,12 @@ func pollsAfter(err error) int {
 
 // open opens the stream from the cursor on.
 func (f *Follower[Item]) open(settings settings) (*stream, error) {
-	text, err := json.Marshal(f.input)
+	text, err := encode(f.input)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.tail.id, usage("the input cannot be written: %v", err))
+		return nil, fmt.Errorf("%s: %w", f.tail.id, err)
 	}
 	members := map[string]any{}
-	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.tail.id, usage("the input must be an object"))
-	}
+	_ = json.Unmarshal(text, &members)
 	delete(members, "limit")
 	switch {
 	case f.cursor != "":

@@ -22,8 +22,8 @@ func (c *Client) Call(ctx context.Context, operation string, input, output any, 
 	if target := reflect.ValueOf(output); output != nil && (target.Kind() != reflect.Pointer || target.IsNil()) {
 		return fmt.Errorf("%s: %w", operation, usage("the output must be a pointer, and is %T", output))
 	}
-	if input == nil {
-		input = struct{}{}
+	if c == nil {
+		c = &Client{}
 	}
 	return c.connection.call(ctx, operationNamed(operation), input, output, options)
 }

@@ -5,7 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
+
+var errNoOption = usage("an option is nil")
 
 // Option is an option of [New].
 type Option interface {
@@ -20,9 +23,14 @@ type CallOption interface {
 // SharedOption is an option of [New], then for all calls, or of one call.
 type SharedOption func(*settings) error
 
-func (o SharedOption) applyToClient(c *config) error { return o(&c.settings) }
+func (o SharedOption) applyToClient(c *config) error { return o.applyToCall(&c.settings) }
 
-func (o SharedOption) applyToCall(s *settings) error { return o(s) }
+func (o SharedOption) applyToCall(s *settings) error {
+	if o == nil {
+		return errNoOption
+	}
+	return o(s)
+}
 
 // ClockOption is an option of [New], or of what else goes by a clock.
 type ClockOption struct{ clock Clock }
@@ -241,6 +249,9 @@ func WithResponse(response *Response) CallOption {
 func (s settings) with(options []CallOption) (settings, error) {
 	s.header = maps.Clone(s.header)
 	for _, option := range options {
+		if option == nil {
+			return s, errNoOption
+		}
 		if err := option.applyToCall(&s); err != nil {
 			return s, err
 		}
@@ -256,5 +267,6 @@ func isToken(text string) bool {
 }
 
 func isHeaderValue(value string) bool {
-	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+	return utf8.ValidString(value) &&
+		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

@@ -47,7 +47,7 @@ func recordsOf[Page pageOf[Page, Item], Item any](
 ) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		// An option that makes no sense is the error of the first page.
-		settings, _ := c.with(options)
+		settings, _ := c.begin(context.Background(), options)
 		left := settings.maxRecords
 		for page, err := range pages {
 			if err != nil {

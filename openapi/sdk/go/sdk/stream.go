@@ -52,10 +52,11 @@ type stream struct {
 
 // open opens a stream of an operation, as often as calls are attempted, which takes none of their turns.
 func (c *connection) open(ctx context.Context, operation operation, input any, settings settings) (*stream, error) {
-	body, err := json.Marshal(map[string]any{"json": input})
+	text, err := encode(input)
 	if err != nil {
-		return nil, usage("the input cannot be written: %v", err)
+		return nil, err
 	}
+	body := enveloped(text)
 	own := *c
 	own.turns, own.client = nil, c.streams
 	call := own.newCall(operation, body, settings)

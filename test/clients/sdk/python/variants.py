@@ -4,7 +4,7 @@ import contextlib
 import json
 
 import httpx
-from content_gateway import ContentGateway, UnexpectedReplyError, models
+from content_gateway import ContentGateway, UnexpectedReplyError, UsageError, models
 from servers import Gateway, connections, seen, serve
 
 API_KEY = "cgk_variants"
@@ -59,7 +59,7 @@ with ContentGateway(here, API_KEY, headers={"X-First": "1"}, app_name="first") a
     assert by_dict == by_class == {"json": {"games": [{"title": "a", "extraInfo": {"fileSize": "1GB"}}]}}
     try:
         gateway.game.batch_create([{"title": "a", "fileSize": "1GB"}])  # type: ignore[list-item]
-    except TypeError as error:
+    except UsageError as error:
         assert "fileSize" in str(error)
     else:
         raise AssertionError("a name of no member is taken")
