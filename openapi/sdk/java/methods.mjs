@@ -40,6 +40,7 @@ public final class ${name} extends ${operation.output} implements Page<${operati
   @Override
   public CompletableFuture<${name}> nextPageAsync() {
     if (!hasNextPage()) throw new NoSuchElementException("This is the last page.");
+    if (next == null) throw new UsageException("This page came from no list: list with its cursor.");
     return next.get();
   }
 }

@@ -41,7 +41,7 @@ final class Checking {
   static String usageError(Runnable use) {
     try {
       use.run();
-    } catch (IllegalArgumentException error) {
+    } catch (UsageException error) {
       return error.getMessage();
     }
     return "no error";

@@ -140,9 +140,32 @@ async fn what_cannot_work_is_a_usage_error() {
         assert!(is_usage(&client().call::<_, Value>(operation, ()).await.unwrap_err()), "{operation}");
     }
     assert!(is_usage(&client().call::<_, Value>("game.list", ["no object"]).await.unwrap_err()));
+    for address in [
+        "https://me:hunter2@gateway.invalid",
+        "https://hunter2@gateway.invalid",
+        "https://:hunter2@gateway.invalid/base",
+        "https://me%40:hunter2%2f@gateway.invalid",
+        "https:\\\\me:hunter2@gateway.invalid",
+        "https://gateway.invalid?key=hunter2",
+        "https://gateway.invalid?",
+        "https://gateway.invalid/#hunter2",
+        "ftp://gateway.invalid/hunter2",
+        "https://gateway.invalid:65536/hunter2",
+    ] {
+        let error = client().with_options().base_url(address).build().unwrap_err();
+        assert!(is_usage(&error) && !format!("{error} {error:?}").contains("hunter2"), "{address}: {error}");
+    }
     let mut none = client().game().list_all(GameListInput::default()).max_records(0);
     assert!(is_usage(&none.next().await.unwrap().unwrap_err()));
     assert!(none.next().await.is_none());
+}
+
+/// What a call needs of Tokio is told, and no panic.
+#[test]
+fn a_call_without_a_runtime_is_a_usage_error() {
+    let error = futures_util::FutureExt::now_or_never(client().user().me().into_future()).unwrap().unwrap_err();
+    assert!(matches!(error, Error::Usage(_)), "{error}");
+    assert_eq!(error.to_string(), "user.me: calls must be awaited within a Tokio runtime");
 }
 
 #[tokio::test]

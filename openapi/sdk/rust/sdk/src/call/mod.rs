@@ -228,12 +228,12 @@ impl<T> Call<T> {
 
     /// Which call a reply is to.
     fn asked<'a>(&'a self, headers: &HeaderMap, idempotency_key: Option<&'a str>, attempts: u32) -> Asked<'a> {
-        let Shared { origin, address, clock, .. } = &*self.shared;
+        let Shared { origin, base_url, clock, .. } = &*self.shared;
         Asked {
             operation: &self.operation,
             has_key: headers.contains_key(AUTHORIZATION),
             origin,
-            address,
+            address: base_url,
             idempotency_key,
             attempts,
             now: clock.now(),

@@ -16,7 +16,7 @@ use super::{
     connect::CONNECT_TIMEOUT,
     reply::Reply,
     retry::{RETRIED, backoff, should_retry},
-    transport::{BoxError, whole},
+    transport::{BoxError, check_runtime, whole},
 };
 use crate::{
     Response,
@@ -191,8 +191,11 @@ impl<T> Call<T> {
         attempts: u32,
     ) -> Result<Response<(Box<EventStream>, Message)>, Error> {
         let asked = self.asked(&headers, None, attempts);
-        let came = timeout(self.timeout_of_attempt(), self.ask(&headers)).await;
-        let came = came.map_err(BoxError::from).and_then(|came| came).map_err(|cause| self.failure(cause, attempts, None))?;
+        let came = match check_runtime() {
+            Ok(()) => timeout(self.timeout_of_attempt(), self.ask(&headers)).await.map_err(BoxError::from).and_then(|came| came),
+            Err(fault) => Err(fault),
+        };
+        let came = came.map_err(|cause| self.failure(cause, attempts, None))?;
         match came {
             Came::Stream(stream, first) if first.is_failure() => {
                 Err(stream.refusal(&first).output(asked).err().unwrap_or(Error::Usage(String::new())))

@@ -1,10 +1,10 @@
 //! Sends a request once, and reads its reply.
 
-use std::{error::Error as StdError, io};
+use std::{error::Error as StdError, fmt, io};
 
 use reqwest::header::HeaderMap;
-use tokio::time::error::Elapsed;
-use tower::{ServiceExt, util::BoxCloneSyncService};
+use tokio::{runtime::Handle, time::error::Elapsed};
+use tower::{ServiceExt, service_fn, util::BoxCloneSyncService};
 
 use super::{
     Call,
@@ -36,7 +36,31 @@ pub(crate) type HttpLayer = Box<dyn FnOnce(HttpService) -> HttpService + Send + 
 
 /// What sends requests by this client. Its errors don't show URLs, which may hold a password.
 pub(crate) fn service_of(http: &reqwest::Client) -> HttpService {
-    HttpService::new(http.clone().map_err(|error: reqwest::Error| BoxError::from(error.without_url())))
+    let http = http.clone();
+    HttpService::new(service_fn(move |request| {
+        let http = http.clone();
+        async move {
+            check_runtime()?;
+            http.execute(request).await.map_err(|error| BoxError::from(error.without_url()))
+        }
+    }))
+}
+
+/// Nothing drives connections and timers.
+#[derive(Debug)]
+struct NoRuntime;
+
+impl fmt::Display for NoRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("calls must be awaited within a Tokio runtime")
+    }
+}
+
+impl StdError for NoRuntime {}
+
+/// Fails where reqwest and Tokio's timers would panic.
+pub(super) fn check_runtime() -> Result<(), BoxError> {
+    Handle::try_current().map(drop).map_err(|_| NoRuntime.into())
 }
 
 impl<T> Call<T> {
@@ -66,6 +90,9 @@ impl<T> Call<T> {
             let while_connecting = connecting.is_some();
             let error = ApiTimeoutError { operation, attempts, idempotency_key, limit, while_connecting, origin };
             return Error::Timeout(Box::new(error));
+        }
+        if let Some(fault) = causes(&*cause).find_map(|cause| cause.downcast_ref::<NoRuntime>()) {
+            return Error::Usage(format!("{operation}: {fault}"));
         }
         // There is but the text: hyper-util says this of https where nothing has brought TLS along.
         if causes(&*cause).any(|cause| cause.to_string() == WITHOUT_TLS) {

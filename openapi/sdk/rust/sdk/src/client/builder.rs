@@ -197,7 +197,6 @@ impl Builder {
                 service: self.layers.into_iter().fold(service, |service, layer| layer(service)),
                 base_url: url.as_str().trim_end_matches('/').into(),
                 origin: url.origin().ascii_serialization(),
-                address: format!("{}{}", url.origin().ascii_serialization(), url.path().trim_end_matches('/')),
                 authorization,
                 user_agent: self.user_agent.unwrap_or(HeaderValue::from_static(IDENTITY)),
                 options: self.options,
@@ -225,8 +224,13 @@ fn http_client(given: Option<reqwest::ClientBuilder>, most: usize) -> Result<req
 
 fn parse_url(text: Option<String>) -> Result<Url, Error> {
     let text = text.ok_or_else(|| Error::Usage("no base URL: give one, or set {{environment}}_URL".into()))?;
-    let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    url.ok_or_else(|| Error::Usage(format!("the base URL must be one of http or https, and is {text:?}")))
+    let is_address = |url: &Url| {
+        let has_user = !url.username().is_empty() || url.password().is_some();
+        matches!(url.scheme(), "http" | "https") && url.has_host() && !has_user && !text.contains(['?', '#'])
+    };
+    // Without the URL, which may have a password.
+    let fault = "the base URL must be one of http or https without user, password, query and fragment, such as https://api.example.com";
+    Url::parse(&text).ok().filter(is_address).ok_or_else(|| Error::Usage(fault.into()))
 }
 
 /// Whether it is a token of HTTP, or two of them with a slash between.

@@ -39,8 +39,6 @@ pub(crate) struct Shared {
     pub(crate) base_url: String,
     /// That of the base URL, `https://api.example.com`.
     pub(crate) origin: String,
-    /// The base URL without the user and password that it may have.
-    pub(crate) address: String,
     /// The key, if there is one.
     pub(crate) authorization: Option<HeaderValue>,
     pub(crate) user_agent: HeaderValue,

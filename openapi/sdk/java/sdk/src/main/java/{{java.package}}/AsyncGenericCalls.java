@@ -18,7 +18,7 @@ abstract class AsyncGenericCalls {
    * @param operation such as {@code game.getById}
    * @param input the parameters: a map, a tree of JSON, an input of another operation, or null for none
    * @return what becomes the output, an object of JSON, or fails with a {@link GatewayException}
-   * @throws IllegalArgumentException if no operation has such a name, or no object of JSON can be made of the input
+   * @throws UsageException if no operation has such a name, or no object of JSON can be made of the input
    */
   public CompletableFuture<JsonNode> call(String operation, Object input) {
     return call(operation, input, JsonNode.class, null);
@@ -33,7 +33,7 @@ abstract class AsyncGenericCalls {
    * @param output the class of the output: one of Jackson's trees, of this library's models, or of your own
    * @param options what this call does otherwise, or null
    * @return what becomes the output, or fails with a {@link GatewayException}
-   * @throws IllegalArgumentException if no operation has such a name, or no object of JSON can be made of the input
+   * @throws UsageException if no operation has such a name, or no object of JSON can be made of the input
    */
   public <T> CompletableFuture<T> call(String operation, Object input, Class<T> output, CallOptions options) {
     return Futures.map(callWithResponse(operation, input, output, options), ApiResponse::data);
@@ -48,7 +48,7 @@ abstract class AsyncGenericCalls {
    * @param output the class of the output: one of Jackson's trees, of this library's models, or of your own
    * @param options what this call does otherwise, or null
    * @return what becomes the output and what came along with it, or fails with a {@link GatewayException}
-   * @throws IllegalArgumentException if no operation has such a name, or no object of JSON can be made of the input
+   * @throws UsageException if no operation has such a name, or no object of JSON can be made of the input
    */
   public <T> CompletableFuture<ApiResponse<T>> callWithResponse(
       String operation, Object input, Class<T> output, CallOptions options) {

@@ -75,12 +75,17 @@ class Call<T> {
       reply = send(operation, attempts - 1);
     } catch (RuntimeException | Error error) {
       turns.giveBack();
-      outcome.completeExceptionally(error);
+      outcome.completeExceptionally(error instanceof Error || error instanceof UsageException ? error : notTaken(error));
       return;
     }
     reply.whenComplete((whole, failure) -> turns.giveBack());
     proceedTo(reply);
     reply.whenCompleteAsync(this::judge, transport.executor());
+  }
+
+  /** The error of a request that the HTTP client refuses, such as for a header that it sets itself. */
+  private UsageException notTaken(Throwable error) {
+    return new UsageException(operation.id() + ": the request cannot be sent: " + error.getMessage(), error);
   }
 
   /** Makes an attempt. */

@@ -26,7 +26,7 @@ public final class CallOptions {
    *
    * @param timeout more than zero
    * @return this
-   * @throws IllegalArgumentException if it is zero or less
+   * @throws UsageException if it is zero or less
    */
   public CallOptions timeout(Duration timeout) {
     this.timeout = Checks.positive("timeout", timeout);
@@ -39,7 +39,7 @@ public final class CallOptions {
    *
    * @param connectTimeout more than zero
    * @return this
-   * @throws IllegalArgumentException if it is zero or less
+   * @throws UsageException if it is zero or less
    */
   public CallOptions connectTimeout(Duration connectTimeout) {
     this.connectTimeout = Checks.positive("connectTimeout", connectTimeout);
@@ -51,7 +51,7 @@ public final class CallOptions {
    *
    * @param maxRetries zero or more
    * @return this
-   * @throws IllegalArgumentException if it is less than zero
+   * @throws UsageException if it is less than zero
    */
   public CallOptions maxRetries(int maxRetries) {
     this.maxRetries = Checks.notNegative("maxRetries", maxRetries);
@@ -64,7 +64,7 @@ public final class CallOptions {
    * @param name the header's name
    * @param value its value
    * @return this
-   * @throws IllegalArgumentException if HTTP has no such name or value
+   * @throws UsageException if HTTP has no such name or value
    */
   public CallOptions header(String name, String value) {
     headers.put(Checks.headerName(name), Checks.headerValue(name, value));
@@ -77,7 +77,7 @@ public final class CallOptions {
    *
    * @param idempotencyKey 1 to 255 printable characters of ASCII
    * @return this
-   * @throws IllegalArgumentException if no header can hold it
+   * @throws UsageException if no header can hold it
    */
   public CallOptions idempotencyKey(String idempotencyKey) {
     this.idempotencyKey = Checks.headerValue("Idempotency-Key", idempotencyKey);
@@ -89,7 +89,7 @@ public final class CallOptions {
    *
    * @param maxRecords one or more
    * @return this
-   * @throws IllegalArgumentException if it is less than one
+   * @throws UsageException if it is less than one
    */
   public CallOptions maxRecords(long maxRecords) {
     this.maxRecords = Checks.positive("maxRecords", maxRecords);
@@ -102,7 +102,7 @@ public final class CallOptions {
    *
    * @param pollInterval more than zero
    * @return this
-   * @throws IllegalArgumentException if it is zero or less
+   * @throws UsageException if it is zero or less
    */
   public CallOptions pollInterval(Duration pollInterval) {
     this.pollInterval = Checks.positive("pollInterval", pollInterval);
@@ -115,7 +115,7 @@ public final class CallOptions {
    *
    * @param silence more than zero
    * @return this
-   * @throws IllegalArgumentException if it is zero or less
+   * @throws UsageException if it is zero or less
    */
   public CallOptions silence(Duration silence) {
     this.silence = Checks.positive("silence", silence);

@@ -57,7 +57,7 @@ final class Connections {
   /**
    * What a proxy is told of its user.
    *
-   * @throws IllegalArgumentException if the environment names a wrong proxy for the address
+   * @throws UsageException if the environment names a wrong proxy for the address
    */
   Optional<String> proxyAuthorizationFor(URI uri) {
     return own != null ? Optional.empty() : proxies.authorizationFor(uri);

@@ -52,7 +52,7 @@ final class EnvironmentProxies extends ProxySelector {
    * Checks the proxy for an address.
    *
    * @return the value of {@code Proxy-Authorization}, if the proxy is given a user
-   * @throws IllegalArgumentException that names the variable, and never shows its value, which may hold a password
+   * @throws UsageException that names the variable, and never shows its value, which may hold a password
    */
   Optional<String> authorizationFor(URI uri) {
     if (isDirect(uri)) return Optional.empty();
@@ -80,7 +80,7 @@ final class EnvironmentProxies extends ProxySelector {
     } catch (IllegalArgumentException error) {
       // Its message would show the address.
     }
-    throw new IllegalArgumentException(variable + " must be an http URL, such as http://proxy.example.com:3128.");
+    throw new UsageException(variable + " must be an http URL, such as http://proxy.example.com:3128.");
   }
 
   private static InetSocketAddress addressOf(URI proxy) {

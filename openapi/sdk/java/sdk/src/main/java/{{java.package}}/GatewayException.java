@@ -2,7 +2,7 @@ package {{java.package}};
 
 import java.util.Optional;
 
-/** A call that failed: the base of all errors but those of cancelled calls and wrong arguments. */
+/** A call that failed: the base of all errors but {@link CallCancelledException} and {@link UsageException}. */
 public abstract class GatewayException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

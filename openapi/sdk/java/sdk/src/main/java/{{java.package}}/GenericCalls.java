@@ -17,7 +17,7 @@ abstract class GenericCalls {
    * @param operation such as {@code game.getById}
    * @param input the parameters: a map, a tree of JSON, an input of another operation, or null for none
    * @return the output, an object of JSON
-   * @throws IllegalArgumentException if no operation has such a name, or no object of JSON can be made of the input
+   * @throws UsageException if no operation has such a name, or no object of JSON can be made of the input
    * @throws GatewayException if the call fails
    */
   public JsonNode call(String operation, Object input) {
@@ -33,7 +33,7 @@ abstract class GenericCalls {
    * @param output the class of the output: one of Jackson's trees, of this library's models, or of your own
    * @param options what this call does otherwise, or null
    * @return the output
-   * @throws IllegalArgumentException if no operation has such a name, or no object of JSON can be made of the input
+   * @throws UsageException if no operation has such a name, or no object of JSON can be made of the input
    * @throws GatewayException if the call fails
    */
   public <T> T call(String operation, Object input, Class<T> output, CallOptions options) {
@@ -49,7 +49,7 @@ abstract class GenericCalls {
    * @param output the class of the output: one of Jackson's trees, of this library's models, or of your own
    * @param options what this call does otherwise, or null
    * @return the output, and what came along with it
-   * @throws IllegalArgumentException if no operation has such a name, or no object of JSON can be made of the input
+   * @throws UsageException if no operation has such a name, or no object of JSON can be made of the input
    * @throws GatewayException if the call fails
    */
   public <T> ApiResponse<T> callWithResponse(String operation, Object input, Class<T> output, CallOptions options) {

@@ -12,7 +12,11 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** How the models are read and written. What is new to this library is kept or ignored, another type is a fault. */
 final class Json {
@@ -45,18 +49,33 @@ final class Json {
   /**
    * The members of an input, apart from it: what the caller sets later doesn't reach them.
    *
-   * @throws IllegalArgumentException if it is no object of JSON
+   * @throws UsageException if it is no object of JSON
    */
   static ObjectNode membersOf(Object input) {
     if (input == null) return MAPPER.createObjectNode();
-    JsonNode members = MAPPER.valueToTree(input);
+    JsonNode members;
+    try {
+      members = MAPPER.valueToTree(input);
+    } catch (IllegalArgumentException | StackOverflowError error) {
+      throw new UsageException("The input cannot be written as JSON: " + error.getMessage(), error);
+    }
     if (members instanceof ObjectNode object) return input == object ? object.deepCopy() : object;
-    throw new IllegalArgumentException("An input must be an object of JSON.");
+    throw new UsageException("An input must be an object of JSON.");
   }
 
-  /** The body of a request. */
+  /**
+   * The body of a request.
+   *
+   * @throws UsageException if a text has half of a surrogate pair, for which there are no bytes
+   */
   static byte[] envelopeOf(ObjectNode input) {
-    return MAPPER.createObjectNode().set("json", input).toString().getBytes(StandardCharsets.UTF_8);
+    String text = MAPPER.createObjectNode().set("json", input).toString();
+    try {
+      ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+      return Arrays.copyOf(bytes.array(), bytes.limit());
+    } catch (CharacterCodingException error) {
+      throw new UsageException("The input has a text with half of a surrogate pair.", error);
+    }
   }
 
   /** Reads a text, or returns null if it isn't JSON. */

@@ -110,7 +110,7 @@ abstract class PagedPublisher<P, T> implements Flow.Publisher<T> {
 
     @Override
     public void request(long count) {
-      if (count <= 0) failure = new IllegalArgumentException("A subscriber must request at least one.");
+      if (count <= 0) failure = new UsageException("A subscriber must request at least one.");
       else requested.accumulateAndGet(count, (a, b) -> a + b < 0 ? Long.MAX_VALUE : a + b);
       work();
     }

@@ -39,7 +39,7 @@ final class Transport {
    * @param apiKey null for none
    * @param appName null for none
    * @param defaults with timeouts and retries
-   * @throws IllegalArgumentException if the environment names a wrong proxy
+   * @throws UsageException if the environment names a wrong proxy
    */
   Transport(
       String baseUrl,
@@ -85,7 +85,7 @@ final class Transport {
     return uri.getScheme() + "://" + uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
   }
 
-  /** The base URL, without the user and password that it may have. */
+  /** The base URL. */
   String address() {
     return origin() + URI.create(baseUrl).getRawPath();
   }

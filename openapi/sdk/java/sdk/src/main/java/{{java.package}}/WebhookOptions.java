@@ -2,8 +2,8 @@
 package {{java.package}};
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 
 /** How messages of webhooks are checked: {@code new WebhookOptions(secret).tolerance(Duration.ofMinutes(1))}. */
 public final class WebhookOptions {
@@ -18,7 +18,7 @@ public final class WebhookOptions {
    *     those of several webhooks of one endpoint
    */
   public WebhookOptions(String... secrets) {
-    this.secrets = List.of(secrets);
+    this.secrets = Arrays.asList(Checks.given("secrets", secrets).clone());
   }
 
   /**
@@ -26,10 +26,10 @@ public final class WebhookOptions {
    *
    * @param tolerance zero or more
    * @return this
-   * @throws IllegalArgumentException if it is less than zero
+   * @throws UsageException if it is less than zero
    */
   public WebhookOptions tolerance(Duration tolerance) {
-    if (tolerance.isNegative()) throw new IllegalArgumentException("tolerance must be zero or more.");
+    if (Checks.given("tolerance", tolerance).isNegative()) throw new UsageException("tolerance must be zero or more.");
     this.tolerance = tolerance;
     return this;
   }
@@ -41,7 +41,7 @@ public final class WebhookOptions {
    * @return this
    */
   public WebhookOptions clock(GatewayClock clock) {
-    this.clock = Objects.requireNonNull(clock);
+    this.clock = Checks.given("clock", clock);
     return this;
   }
 }

@@ -40,7 +40,7 @@ public final class Webhooks {
    * @param secrets the secret of the webhook, which begins with {@code whsec_}, or several
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if there is no secret, or one that has not the form
+   * @throws UsageException if there is no secret, or one that has not the form
    */
   public static WebhookMessage unwrap(byte[] body, Map<String, List<String>> headers, String... secrets) {
     return unwrap(body, headers, new WebhookOptions(secrets));
@@ -54,9 +54,10 @@ public final class Webhooks {
    * @param options the secrets, and how to check
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if there is no secret, or one that has not the form
+   * @throws UsageException if there is no secret, or one that has not the form
    */
   public static WebhookMessage unwrap(byte[] body, Map<String, List<String>> headers, WebhookOptions options) {
+    Checks.given("headers", headers);
     return unwrap(body, name -> valueIn(headers, name), options);
   }
 
@@ -68,7 +69,7 @@ public final class Webhooks {
    * @param secrets the secret of the webhook, which begins with {@code whsec_}, or several
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if there is no secret, or one that has not the form
+   * @throws UsageException if there is no secret, or one that has not the form
    */
   public static WebhookMessage unwrap(byte[] body, UnaryOperator<String> header, String... secrets) {
     return unwrap(body, header, new WebhookOptions(secrets));
@@ -82,11 +83,13 @@ public final class Webhooks {
    * @param options the secrets, and how to check
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if there is no secret, or one that has not the form
+   * @throws UsageException if there is no secret, or one that has not the form
    */
   public static WebhookMessage unwrap(byte[] body, UnaryOperator<String> header, WebhookOptions options) {
-    List<Mac> macs = options.secrets.stream().map(Webhooks::macBy).toList();
-    if (macs.isEmpty()) throw new IllegalArgumentException("There is no secret.");
+    Checks.given("body", body);
+    Checks.given("header", header);
+    List<Mac> macs = Checks.given("options", options).secrets.stream().map(Webhooks::macBy).toList();
+    if (macs.isEmpty()) throw new UsageException("There is no secret.");
     String id = required(header, "webhook-id");
     String timestamp = required(header, "webhook-timestamp");
     String[] signatures = required(header, "webhook-signature").split(" ");
@@ -115,7 +118,7 @@ public final class Webhooks {
       return mac;
     } catch (IllegalArgumentException error) {
       // The cause would show a part of the secret.
-      throw new IllegalArgumentException("The secret of a webhook must be " + PREFIX + " and base64.");
+      throw new UsageException("The secret of a webhook must be " + PREFIX + " and base64.");
     } catch (GeneralSecurityException error) {
       throw new IllegalStateException(error);
     }

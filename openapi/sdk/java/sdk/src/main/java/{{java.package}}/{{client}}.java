@@ -3,7 +3,6 @@ package {{java.package}};
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -20,7 +19,7 @@ public final class {{client}} extends Routers {
    * Makes a client by the environment: {@code {{environment}}_URL} says where the service is, {@code
    * {{environment}}_API_KEY} is the key, if there is one.
    *
-   * @throws IllegalArgumentException if there is no base URL, or one or the other cannot be used
+   * @throws UsageException if there is no base URL, or one or the other cannot be used
    */
   public {{client}}() {
     this(new Builder());
@@ -62,11 +61,11 @@ public final class {{client}} extends Routers {
    *
    * @param change sets options
    * @return the client
-   * @throws IllegalArgumentException if an option cannot be used
+   * @throws UsageException if an option cannot be used
    */
   public {{client}} withOptions(Consumer<Builder> change) {
     Builder changed = options.copy();
-    change.accept(changed);
+    Checks.given("change", change).accept(changed);
     return changed.build();
   }
 
@@ -115,7 +114,7 @@ public final class {{client}} extends Routers {
      * @return this
      */
     public Builder baseUrl(String baseUrl) {
-      this.baseUrl = Objects.requireNonNull(baseUrl);
+      this.baseUrl = Checks.given("baseUrl", baseUrl);
       return this;
     }
 
@@ -126,7 +125,7 @@ public final class {{client}} extends Routers {
      * @return this
      */
     public Builder apiKey(String apiKey) {
-      this.apiKey = Objects.requireNonNull(apiKey);
+      this.apiKey = Checks.given("apiKey", apiKey);
       return this;
     }
 
@@ -135,7 +134,7 @@ public final class {{client}} extends Routers {
      *
      * @param timeout more than zero
      * @return this
-     * @throws IllegalArgumentException if it is zero or less
+     * @throws UsageException if it is zero or less
      */
     public Builder timeout(Duration timeout) {
       defaults.timeout(timeout);
@@ -147,7 +146,7 @@ public final class {{client}} extends Routers {
      *
      * @param connectTimeout more than zero
      * @return this
-     * @throws IllegalArgumentException if it is zero or less
+     * @throws UsageException if it is zero or less
      */
     public Builder connectTimeout(Duration connectTimeout) {
       defaults.connectTimeout(connectTimeout);
@@ -159,7 +158,7 @@ public final class {{client}} extends Routers {
      *
      * @param maxRetries zero or more
      * @return this
-     * @throws IllegalArgumentException if it is less than zero
+     * @throws UsageException if it is less than zero
      */
     public Builder maxRetries(int maxRetries) {
       defaults.maxRetries(maxRetries);
@@ -172,7 +171,7 @@ public final class {{client}} extends Routers {
      * @param name the header's name
      * @param value its value
      * @return this
-     * @throws IllegalArgumentException if HTTP has no such name or value
+     * @throws UsageException if HTTP has no such name or value
      */
     public Builder header(String name, String value) {
       defaults.header(name, value);
@@ -184,7 +183,7 @@ public final class {{client}} extends Routers {
      *
      * @param appName such as {@code my-app} or {@code my-app/1.2}
      * @return this
-     * @throws IllegalArgumentException if it isn't of this form
+     * @throws UsageException if it isn't of this form
      */
     public Builder appName(String appName) {
       this.appName = Checks.appName(appName);
@@ -199,7 +198,7 @@ public final class {{client}} extends Routers {
      * @return this
      */
     public Builder onAttempt(Consumer<? super AttemptEvent> hook) {
-      this.hook = Objects.requireNonNull(hook);
+      this.hook = Checks.given("hook", hook);
       return this;
     }
 
@@ -208,11 +207,11 @@ public final class {{client}} extends Routers {
      *
      * @param httpClient one that doesn't follow redirects: it would take the key along
      * @return this
-     * @throws IllegalArgumentException if it follows redirects
+     * @throws UsageException if it follows redirects
      */
     public Builder httpClient(HttpClient httpClient) {
-      if (httpClient.followRedirects() != HttpClient.Redirect.NEVER) {
-        throw new IllegalArgumentException("The HTTP client must not follow redirects: it would take the key along.");
+      if (Checks.given("httpClient", httpClient).followRedirects() != HttpClient.Redirect.NEVER) {
+        throw new UsageException("The HTTP client must not follow redirects: it would take the key along.");
       }
       own = httpClient;
       connections = null;
@@ -226,7 +225,7 @@ public final class {{client}} extends Routers {
      *
      * @param maxConnections one or more
      * @return this
-     * @throws IllegalArgumentException if it is less than one
+     * @throws UsageException if it is less than one
      */
     public Builder maxConnections(int maxConnections) {
       this.maxConnections = (int) Checks.positive("maxConnections", maxConnections);
@@ -241,7 +240,7 @@ public final class {{client}} extends Routers {
      * @return this
      */
     public Builder clock(GatewayClock clock) {
-      this.clock = Objects.requireNonNull(clock);
+      this.clock = Checks.given("clock", clock);
       return this;
     }
 
@@ -249,7 +248,7 @@ public final class {{client}} extends Routers {
      * Makes the client.
      *
      * @return a client, which later changes of this builder don't reach
-     * @throws IllegalArgumentException if there is no base URL, or it or the key cannot be used
+     * @throws UsageException if there is no base URL, or it or the key cannot be used
      */
     public {{client}} build() {
       return new {{client}}(copy());
