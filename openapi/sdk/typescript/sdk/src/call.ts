@@ -5,7 +5,7 @@ import type { FailedCall, FailedReply, Failure, GatewayError } from './errors.js
 import type { CallOptions, FetchReply, WriteOptions } from './options.js';
 import { limitsOf, setHeaders } from './settings.js';
 import type { Limits, Settings } from './settings.js';
-import { CUT_OFF, readBody } from './wire/body.js';
+import { CUT_OFF, readBody, requestBody } from './wire/body.js';
 import type { Body } from './wire/body.js';
 import { connectionFaultOf } from './wire/fault.js';
 import {
@@ -147,8 +147,8 @@ const failedOutcomeOf = (
 
 /** Calls an operation that answers once. */
 const callOnce = <T>(settings: Settings, operation: Operation, input: object): Try<T> => {
-  const body = JSON.stringify({ json: input });
-  const { cursor } = input as { cursor?: unknown };
+  const body = requestBody(operation.id, input);
+  const { cursor } = (input ?? {}) as { cursor?: unknown };
   return async ({ headers, call, limits, ending }) => {
     const request = {
       method: 'POST',
@@ -187,9 +187,9 @@ const refusedByMessage = (
 
 /** Opens a stream, up to its first message. */
 const openStream =
-  (settings: Settings, operation: Operation, input: object, { silenceMs, signal }: StreamOptions): Try<EventStream> =>
+  (settings: Settings, operation: Operation, body: string, { silenceMs, signal }: StreamOptions): Try<EventStream> =>
   async ({ headers, call, limits, ending }) => {
-    const query = new URLSearchParams({ input: JSON.stringify({ json: input }) });
+    const query = new URLSearchParams({ input: body });
     const request = {
       method: 'GET',
       redirect: 'manual',
@@ -321,7 +321,8 @@ export const createCall = (settings: Settings): Call => {
     }
   };
 
-  const call = async <T>(operation: Operation, input: object, options: WriteOptions = {}) => {
+  const call = async <T>(operation: Operation, input: object, given?: WriteOptions | null) => {
+    const options = given ?? {};
     const headers = headersOf(settings, operation, options);
     const kind = { tried: callOnce<T>(settings, operation, input), turns: settings.turns };
     return attemptsOf(operation, headers, options, kind);
@@ -330,7 +331,7 @@ export const createCall = (settings: Settings): Call => {
     const headers = headersOf(settings, operation, options);
     headers.delete('Content-Type');
     headers.set('Accept', 'text/event-stream');
-    const stream = openStream(settings, operation, input, options);
+    const stream = openStream(settings, operation, requestBody(operation.id, input), options);
     const { timeoutMs } = limitsOf(options, settings.limits);
     const limited = { ...options, timeoutMs: Math.min(timeoutMs, options.openingMs ?? timeoutMs) };
     return (await attemptsOf(operation, headers, limited, { tried: stream })).data;

@@ -96,7 +96,7 @@ const textOf = (
 };
 
 /**
- * A call that failed: the base of every error but those of wrong usage, which are `TypeError`s, and of cancelling, which is
+ * A call that failed: the base of every error but those of wrong usage, `UsageError`, and of cancelling, which is
  * the reason of your signal.
  */
 export abstract class GatewayError extends Error {

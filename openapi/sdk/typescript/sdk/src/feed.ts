@@ -138,18 +138,19 @@ const feedOf = <T>(place: Place, begin: () => AsyncGenerator<Step<T>, never>): F
   return feed;
 };
 
-const optionsOf = ({ silenceMs = SILENCE_MS, ...options }: TailOptions): StreamOptions => {
+const optionsOf = (given: TailOptions | null | undefined): StreamOptions => {
+  const { silenceMs = SILENCE_MS, ...options } = given ?? {};
   checkTimeout('silenceMs', silenceMs);
   return { ...options, silenceMs };
 };
 
-/** Follows a stream. @throws TypeError if `silenceMs` is out of range */
-export const tail = <T>(call: Call, operation: Operation, input: FeedInput, options: TailOptions = {}): Feed<T> => {
+/** Follows a stream. @throws UsageError if `silenceMs` is out of range */
+export const tail = <T>(call: Call, operation: Operation, input: FeedInput | null, options?: TailOptions): Feed<T> => {
   const place = new Place();
   const all = optionsOf(options);
   return feedOf<T>(place, async function* () {
     for (;;) {
-      place.stream = await call.open(operation, place.inputFrom(input), all);
+      place.stream = await call.open(operation, place.inputFrom(input ?? {}), all);
       yield* stepsOf<T>(call, place.stream, all.signal);
     }
   });
@@ -162,13 +163,15 @@ const hasNoStreams = (error: GatewayError): boolean =>
   (error instanceof ApiTimeoutError && error.cause === undefined) ||
   error.cause instanceof NoMessageError;
 
-/** Follows a feed by its stream, or page by page while there is none. @throws TypeError if an option is out of range */
+/** Follows a feed by its stream, or page by page while there is none. @throws UsageError if an option is out of range */
 export const follow = <T>(
   call: Call,
   operations: { list: Operation; tail: Operation },
-  { limit, ...input }: FeedInput,
-  { pollMs = POLL_MS, ...options }: FollowOptions = {},
+  given: FeedInput | null,
+  followOptions?: FollowOptions | null,
 ): Feed<T> => {
+  const { limit, ...input } = given ?? {};
+  const { pollMs = POLL_MS, ...options } = followOptions ?? {};
   checkTimeout('pollMs', pollMs);
   const { silenceMs: _, ...common } = options;
   const place = new Place();

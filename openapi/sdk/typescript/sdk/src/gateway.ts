@@ -7,11 +7,12 @@ import type { GatewayOptions, WriteOptions } from './options.js';
 import { gatewayPromise } from './promise.js';
 import type { GatewayPromise } from './promise.js';
 import { settingsOf } from './settings.js';
+import { UsageError } from './usage-error.js';
 
-/** An operation by its id. One that the SDK doesn't know may write, so it is sent as a write. @throws TypeError if this is no id */
+/** An operation by its id. One that the SDK doesn't know may write, so it is sent as a write. @throws UsageError if this is no id */
 const operationOf = (id: string): Operation => {
   if (!/^[a-z][A-Za-z0-9]*\.[a-z][A-Za-z0-9]*$/.test(id)) {
-    throw new TypeError(`an operation has a name such as game.getById, not ${JSON.stringify(id)}`);
+    throw new UsageError(`an operation has a name such as game.getById, not ${JSON.stringify(id)}`);
   }
   return (
     (operations as Record<string, Operation>)[id] ?? {
@@ -36,8 +37,9 @@ export class ContentGateway extends Procedures {
   readonly #options: GatewayOptions;
   readonly #call: Call;
 
-  /** @throws TypeError if an option is wrong, or there is no base URL */
-  constructor(options: GatewayOptions = {}) {
+  /** @throws UsageError if an option is wrong, or there is no base URL */
+  constructor(given: GatewayOptions = {}) {
+    const options = (given as GatewayOptions | null) ?? {};
     const settings = settingsOf(options);
     const call = platform.recorded(createCall(settings));
     super(call);
@@ -48,11 +50,11 @@ export class ContentGateway extends Procedures {
   /**
    * Makes a client with other options; those that aren't given stay as they are, also of `headers`.
    *
-   * @throws TypeError if an option is wrong
+   * @throws UsageError if an option is wrong
    */
   withOptions(options: GatewayOptions): ContentGateway {
-    const given = Object.entries(options).filter(([, value]) => value !== undefined);
-    const headers = { ...this.#options.headers, ...options.headers };
+    const given = Object.entries((options as GatewayOptions | null) ?? {}).filter(([, value]) => value !== undefined);
+    const headers = { ...this.#options.headers, ...(options as GatewayOptions | null)?.headers };
     return new ContentGateway({ ...this.#options, ...(Object.fromEntries(given) as GatewayOptions), headers });
   }
 

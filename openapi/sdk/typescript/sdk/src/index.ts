@@ -16,6 +16,7 @@ export {
   UnexpectedReplyError,
   UnprocessableError,
 } from './errors.js';
+export { UsageError } from './usage-error.js';
 export type { FailedCall, FailedReply, Failure } from './errors.js';
 export type * from './generated/procedures.js';
 export type * from './generated/types.js';

@@ -2,6 +2,7 @@ import type { Call, Operation } from './call.js';
 import type { CallOptions, ListAllOptions } from './options.js';
 import { gatewayPromise } from './promise.js';
 import type { GatewayPromise } from './promise.js';
+import { UsageError } from './usage-error.js';
 import type { GatewayReply } from './wire/reply.js';
 
 /** What the output of a list has. */
@@ -21,7 +22,7 @@ interface ListInput {
 export type Page<O> = O & {
   /** Whether there is a next page. */
   readonly hasNextPage: boolean;
-  /** Fetches the next page, with the same parameters and options. Rejects with a `TypeError` if there is none. */
+  /** Fetches the next page, with the same parameters and options. Rejects with a `UsageError` if there is none. */
   nextPage: () => GatewayPromise<Page<O>>;
 };
 
@@ -39,13 +40,14 @@ interface Request {
 }
 
 const nextOf = ({ operation, input, options }: Request, cursor: string | null): Request => {
-  if (cursor === null) throw new TypeError(`${operation.id}: there is no next page: hasNextPage says so`);
+  if (cursor === null) throw new UsageError(`${operation.id}: there is no next page: hasNextPage says so`);
   const { page } = input;
   return { operation, input: { ...input, cursor, ...(page !== undefined && { page: page + 1 }) }, options };
 };
 
 /** The input with what the service wants to be told. A list begins at its first page, unless it begins at a cursor. */
-const completed = (input: ListInput, perPage: number): ListInput => {
+const completed = (given: ListInput | null, perPage: number): ListInput => {
+  const input = given ?? {};
   const { page = input.cursor === undefined ? 1 : undefined, limit = perPage } = input;
   return { ...input, page, limit };
 };
@@ -89,10 +91,10 @@ export const iteratePages = <O extends ListOutput>(
   },
 });
 
-/** @throws TypeError if it is no whole number from 1 */
+/** @throws UsageError if it is no whole number from 1 */
 const checkMaxRecords = (maxRecords: number): void => {
   if (maxRecords !== Infinity && !(Number.isInteger(maxRecords) && maxRecords >= 1)) {
-    throw new TypeError(`maxRecords must be a whole number from 1, and is ${maxRecords}`);
+    throw new UsageError(`maxRecords must be a whole number from 1, and is ${maxRecords}`);
   }
 };
 
@@ -101,9 +103,10 @@ export const iterate = <T>(
   call: Call,
   operation: Operation,
   input: ListInput,
-  { maxRecords = Infinity, ...options }: ListAllOptions = {},
+  given?: ListAllOptions | null,
 ): AsyncIterable<T> => ({
   async *[Symbol.asyncIterator]() {
+    const { maxRecords = Infinity, ...options } = given ?? {};
     checkMaxRecords(maxRecords);
     let left = maxRecords;
     for await (const { items } of iteratePages<{ items: T[]; nextCursor: string | null }>(

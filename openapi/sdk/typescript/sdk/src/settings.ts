@@ -6,6 +6,7 @@ import type { Clock, CommonOptions, GatewayOptions } from './options.js';
 import type { Send } from './platform/platform.js';
 import { turnsOf } from './turns.js';
 import type { Turns } from './turns.js';
+import { UsageError } from './usage-error.js';
 import { AGENT, CONTRACT_VERSION } from './version.js';
 
 /** The limits of a call, checked. */
@@ -38,17 +39,17 @@ const MAX_CONNECTIONS = 100;
 /** What timers can hold: about 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** @throws TypeError that names the option, if a timer can't wait as long */
+/** @throws UsageError that names the option, if a timer can't wait as long */
 export const checkTimeout = (name: string, ms: number): void => {
-  if (!(ms > 0 && ms <= MAX_TIMEOUT_MS)) {
-    throw new TypeError(`${name} must be a number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, and is ${ms}`);
+  if (typeof ms !== 'number' || !(ms > 0 && ms <= MAX_TIMEOUT_MS)) {
+    throw new UsageError(`${name} must be a number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, and is ${ms}`);
   }
 };
 
 /**
  * The limits of a call: those given, else the fallback's.
  *
- * @throws TypeError if one is out of range
+ * @throws UsageError if one is out of range
  */
 export const limitsOf = (options: CommonOptions, fallback: Limits = DEFAULTS): Limits => {
   const {
@@ -59,7 +60,7 @@ export const limitsOf = (options: CommonOptions, fallback: Limits = DEFAULTS): L
   checkTimeout('timeoutMs', timeoutMs);
   checkTimeout('connectTimeoutMs', connectTimeoutMs);
   if (!Number.isInteger(maxRetries) || maxRetries < 0) {
-    throw new TypeError(`maxRetries must be a whole number from 0, and is ${maxRetries}`);
+    throw new UsageError(`maxRetries must be a whole number from 0, and is ${maxRetries}`);
   }
   return { timeoutMs, connectTimeoutMs, maxRetries };
 };
@@ -67,32 +68,32 @@ export const limitsOf = (options: CommonOptions, fallback: Limits = DEFAULTS): L
 /**
  * Sets headers over those there are.
  *
- * @throws TypeError that names a header which cannot be sent, and doesn't show its value: it may be a secret
+ * @throws UsageError that names a header which cannot be sent, and doesn't show its value: it may be a secret
  */
-export const setHeaders = (headers: Headers, more: Record<string, string | undefined> = {}): void => {
-  for (const [name, value] of Object.entries(more)) {
+export const setHeaders = (headers: Headers, more: Record<string, string | undefined> | null | undefined): void => {
+  for (const [name, value] of Object.entries(more ?? {})) {
     if (value === undefined) continue;
     try {
       headers.set(name, value);
     } catch {
-      throw new TypeError(`the header ${JSON.stringify(name)} has a name or value that HTTP cannot send`);
+      throw new UsageError(`the header ${JSON.stringify(name)} has a name or value that HTTP cannot send`);
     }
   }
 };
 
 const VARIABLE = '{{environment}}';
 
-/** Where calls go: without slashes at the end. @throws TypeError if this is no base of http(s) URLs */
+/** Where calls go: without slashes at the end. @throws UsageError if this is no base of http(s) URLs */
 const baseUrlOf = (given: string | undefined): { baseUrl: string; origin: string } => {
   const text = given ?? platform.environment(`${VARIABLE}_URL`);
-  if (!text) throw new TypeError(`no base URL: give baseUrl, or set ${VARIABLE}_URL`);
+  if (!text) throw new UsageError(`no base URL: give baseUrl, or set ${VARIABLE}_URL`);
   const rule = `${given === undefined ? `${VARIABLE}_URL` : 'baseUrl'} must be an http or https URL`;
-  if (!URL.canParse(text)) throw new TypeError(`${rule}, such as {{homepage}}`);
+  if (!URL.canParse(text)) throw new UsageError(`${rule}, such as {{homepage}}`);
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new TypeError(`${rule}, and begins with ${url.protocol}`);
-  if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError(`${rule} without user, password, query and fragment`);
+    throw new UsageError(`${rule}, and begins with ${url.protocol}`);
+  if (url.username || url.password || /[?#]/.test(String(text))) {
+    throw new UsageError(`${rule} without user, password, query and fragment`);
   }
   return { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, origin: url.origin };
 };
@@ -101,15 +102,15 @@ const apiKeyOf = (given: string | null | undefined): string | null => {
   const key = given === undefined ? platform.environment(`${VARIABLE}_API_KEY`) : given;
   if (!key) return null;
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new TypeError('the API key has characters that a header cannot hold: look for a line end or a space');
+    throw new UsageError('the API key has characters that a header cannot hold: look for a line end or a space');
   }
   return key;
 };
 
-/** @throws TypeError if it is no whole number from 1 */
+/** @throws UsageError if it is no whole number from 1 */
 const checkMaxConnections = (count: number): void => {
   if (!Number.isInteger(count) || count < 1) {
-    throw new TypeError(`maxConnections must be a whole number from 1, and is ${count}`);
+    throw new UsageError(`maxConnections must be a whole number from 1, and is ${count}`);
   }
 };
 
@@ -120,7 +121,7 @@ const userAgentOf = (appName: string | undefined): string => {
   const agent = `${AGENT} (contract ${CONTRACT_VERSION}; ${platform.runtime})`;
   if (appName === undefined) return agent;
   if (!APP_NAME.test(appName)) {
-    throw new TypeError(`appName must be a name such as my-app or my-app/1.2, and is ${JSON.stringify(appName)}`);
+    throw new UsageError(`appName must be a name such as my-app or my-app/1.2, and is ${JSON.stringify(appName)}`);
   }
   return `${agent} ${appName}`;
 };
@@ -157,7 +158,7 @@ const machineClock: Clock = {
 /**
  * Completes and checks the options of a client.
  *
- * @throws TypeError that says which one is wrong, and never shows the key
+ * @throws UsageError that says which one is wrong, and never shows the key
  */
 export const settingsOf = (options: GatewayOptions): Settings => {
   const { fetch, clock = machineClock, maxConnections = MAX_CONNECTIONS } = options;

@@ -1,6 +1,7 @@
 // {{#events}}
 import type { Event } from './generated/types.js';
 import type { FetchReply } from './options.js';
+import { UsageError } from './usage-error.js';
 
 /**
  * Why a message was refused: a header lacks, its time can't be read, it was sent too long ago, or later than now, no signature is right,
@@ -53,17 +54,17 @@ const SCHEME = 'v1,';
 
 const bytesOf = (binary: string): Uint8Array<ArrayBuffer> => Uint8Array.from(binary, (char) => char.charCodeAt(0));
 
-/** The key in a secret. @throws TypeError that doesn't show it */
+/** The key in a secret. @throws UsageError that doesn't show it */
 const keyOf = (secret: unknown): Uint8Array<ArrayBuffer> => {
   const [, key] = (typeof secret === 'string' && SECRET.exec(secret)) || [];
-  if (key === undefined) throw new TypeError('secret must be whsec_ followed by base64');
+  if (key === undefined) throw new UsageError('secret must be whsec_ followed by base64');
   return bytesOf(atob(key));
 };
 
-/** The keys in secrets. @throws TypeError if there is none, or one has not the form */
+/** The keys in secrets. @throws UsageError if there is none, or one has not the form */
 const keysOf = (secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] => {
   const secrets = typeof secret === 'string' ? [secret] : secret;
-  if (!Array.isArray(secrets) || secrets.length === 0) throw new TypeError('secret must be a text or a list of texts');
+  if (!Array.isArray(secrets) || secrets.length === 0) throw new UsageError('secret must be a text or a list of texts');
   return secrets.map(keyOf);
 };
 
@@ -170,12 +171,12 @@ const readMessage = (id: string, body: Uint8Array): WebhookMessage => {
   };
 };
 
-/** A body as bytes. @throws TypeError if it was parsed already */
+/** A body as bytes. @throws UsageError if it was parsed already */
 const encoded = (body: string | Uint8Array | ArrayBuffer): Uint8Array => {
   if (typeof body === 'string') return new TextEncoder().encode(body);
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
   if (ArrayBuffer.isView(body)) return body;
-  throw new TypeError('body must be the text or the bytes that came, not what was made of them');
+  throw new UsageError('body must be the text or the bytes that came, not what was made of them');
 };
 
 /** What is signed of a message. */
@@ -197,7 +198,7 @@ const contentOf = (id: string, timestamp: string, body: Uint8Array): Uint8Array<
  * @param headers the headers of the request
  * @param secret the secret of the webhook; a list of them while they are changed, or if the endpoint has several webhooks
  * @throws WebhookVerificationError if the message is not to be trusted, or can't be read
- * @throws TypeError if the secret has not the form, `toleranceMs` is no number from 0, or the body is neither text nor bytes
+ * @throws UsageError if the secret has not the form, `toleranceMs` is no number from 0, or the body is neither text nor bytes
  */
 export const unwrapWebhook = async (
   body: string | Uint8Array | ArrayBuffer,
@@ -205,7 +206,7 @@ export const unwrapWebhook = async (
   secret: string | readonly string[],
   { now = Date.now(), toleranceMs = TOLERANCE_MS }: WebhookOptions = {},
 ): Promise<WebhookMessage> => {
-  if (!(toleranceMs >= 0)) throw new TypeError(`toleranceMs must be a number from 0, and is ${toleranceMs}`);
+  if (!(toleranceMs >= 0)) throw new UsageError(`toleranceMs must be a number from 0, and is ${toleranceMs}`);
   const keys = keysOf(secret);
   const bytes = encoded(body);
   const named = namedHeaders(headers);

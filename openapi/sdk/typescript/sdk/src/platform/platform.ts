@@ -12,7 +12,7 @@ export interface Platform {
   readonly environment: (name: string) => string | undefined;
   /** Writes a line of the log; undefined where there is none. */
   readonly log?: (line: string) => void;
-  /** What sends requests to a base URL, over so many connections at most, or any number. @throws TypeError if its proxy's address is wrong */
+  /** What sends requests to a base URL, over so many connections at most, or any number. @throws UsageError if its proxy's address is wrong */
   readonly senderTo: (baseUrl: string, maxConnections: number | null) => Send;
   /** Has calls recorded in a consumer contract, if the environment says so. */
   readonly recorded: (call: Call) => Call;

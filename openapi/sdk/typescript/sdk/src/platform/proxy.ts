@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { UsageError } from '../usage-error.js';
 
 /** A proxy, and what it is told of its user. */
 export interface Proxy {
@@ -45,7 +46,7 @@ const parse = (text: string): Proxy => {
  * The proxy for a base URL by `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, of which names in lower case prevail. undici's own
  * reader of these knows no loopback, and takes `HTTP_PROXY` for https.
  *
- * @throws TypeError if its address is wrong
+ * @throws UsageError if its address is wrong
  */
 export const proxyFor = (baseUrl: string, environment: Environment): Proxy | undefined => {
   const { protocol, hostname, port } = new URL(baseUrl);
@@ -61,6 +62,6 @@ export const proxyFor = (baseUrl: string, environment: Environment): Proxy | und
     return parse(text);
   } catch {
     // What is wrong with it may hold its password.
-    throw new TypeError(`${variable} must be an http or https URL, such as http://proxy.example.com:3128`);
+    throw new UsageError(`${variable} must be an http or https URL, such as http://proxy.example.com:3128`);
   }
 };

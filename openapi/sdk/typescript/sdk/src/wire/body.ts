@@ -1,9 +1,26 @@
 import type { FetchReply } from '../options.js';
+import { UsageError } from '../usage-error.js';
 
 /** No reply of the service is nearly as large. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const MAX_LEVELS = 100;
+
+/** Half of a surrogate pair, which `JSON.stringify` alone writes as an escape. */
+const HALF = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/;
+
+/** The body of a request. @throws UsageError if the input is no object, or can't be written as JSON */
+export const requestBody = (operation: string, input: object | null): string => {
+  if (typeof (input ?? {}) !== 'object' || Array.isArray(input)) throw new UsageError(`${operation}: an input is an object`);
+  let body: string;
+  try {
+    body = JSON.stringify({ json: input ?? {} });
+  } catch (cause) {
+    throw new UsageError(`${operation}: the input can't be written as JSON: ${(cause as Error).message}`, { cause });
+  }
+  if (HALF.test(body)) throw new UsageError(`${operation}: the input has a text with half of a surrogate pair`);
+  return body;
+};
 
 /** A body, as far as it was read. */
 export interface Body {
