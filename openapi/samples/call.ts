@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Route } from '../../contract/index.ts';
+import { procedures, type Route, type StreamRoute } from '../../contract/index.ts';
 import { SchemaComponents } from '../schemas.ts';
 import type { Part } from './layout.ts';
 
@@ -80,6 +80,8 @@ export interface Call {
   result: string;
   /** Whether the output is a list, of which each item is printed. */
   isList: boolean;
+  /** Whether it is a stream without an end, of which one event is taken. */
+  isStream?: boolean;
   /** The member that is printed. */
   shown: string;
 }
@@ -205,5 +207,33 @@ export const callOf = ({ path, body, responses, metadata }: Route): Call => {
     result: resultName(nameOf(outputSchema.$ref ?? ''), output),
     isList: items !== undefined,
     shown: tellingMember(schemas, items === undefined ? output : schemas.resolve(items.items ?? {})),
+  };
+};
+
+/** How the samples of a stream say that there is more than the one event that they take. */
+export const ONE_OF_MANY = 'Without this line, it goes on with each event as it comes.';
+
+/** The call that follows a stream. The SDKs take for it the input of its router's list. */
+export const streamCallOf = ({ path, metadata: { id, access, message, example } }: StreamRoute): Call => {
+  const [router = '', name = ''] = id.split('.');
+  const schemas = new Schemas();
+  const list = procedures.find((procedure) => procedure.id === `${router}.list`);
+  if (list === undefined) throw new Error(`No list has the input of ${id}`);
+  const inputSchema = schemas.inside(list.route.body, 'input', 'json');
+  const members = Object.keys(schemas.resolve(inputSchema).properties ?? {});
+  const json = Object.fromEntries(
+    Object.entries(example.input as object).filter(([member]) => members.includes(member)),
+  );
+  return {
+    path,
+    router,
+    name,
+    needsKey: access !== 'public',
+    input: schemas.value(inputSchema, json) as RecordValue,
+    json,
+    result: `${router}s`,
+    isList: false,
+    isStream: true,
+    shown: tellingMember(schemas, schemas.resolve(schemas.inside(message, 'output', 'json'))),
   };
 };

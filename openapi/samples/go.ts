@@ -1,5 +1,5 @@
 import { exportedName } from '#openapi/sdk/go/names.mjs';
-import { type Call, type Member, type RecordValue, type Value, writerOf } from './call.ts';
+import { type Call, type Member, ONE_OF_MANY, type RecordValue, type Value, writerOf } from './call.ts';
 import { layOut, layOutLines, type List, type Part } from './layout.ts';
 import { KEY_VARIABLE, pascalCase, SAMPLE_URL, sdks } from './names.ts';
 
@@ -63,7 +63,7 @@ const field = ({ value, isRequired, isNullable, meansZero }: Member, isUpdate: b
 const FAILED = ['if err != nil {', '\tlog.Fatal(err)', '}'];
 
 /** The call by the SDK for Go: a whole program. */
-export const goSample = ({ router, name, needsKey, input, result, isList, shown }: Call): string => {
+export const goSample = ({ router, name, needsKey, input, result, isList, isStream, shown }: Call): string => {
   const options = [
     `${ours('WithBaseURL')}("${SAMPLE_URL}")`,
     ...(needsKey ? [`${ours('WithAPIKey')}(os.Getenv("${KEY_VARIABLE}"))`] : []),
@@ -82,11 +82,22 @@ export const goSample = ({ router, name, needsKey, input, result, isList, shown 
       layOut({ open: `client, err := ${ours('New')}(`, entries: options, close: ')' }, STYLE, '\t'),
       ...FAILED.map((line) => `\t${line}`),
       '',
-      layOut([`${result}, err := ${call}`, ...(input ? [', ', literal(input)] : []), ')'], STYLE, '\t'),
-      ...FAILED.map((line) => `\t${line}`),
-      ...(isList
-        ? [`\tfor _, item := range ${result}.Items {`, `\t\tfmt.Println(item.${member})`, '\t}']
-        : [`\tfmt.Println(${result}.${member})`]),
+      layOut(
+        [`${result}${isStream ? '' : ', err'} := ${call}`, ...(input ? [', ', literal(input)] : []), ')'],
+        STYLE,
+        '\t',
+      ),
+      ...(isStream
+        ? [
+            `\tfor ${router}, err := range ${result}.${exportedName(result)}() {`,
+            ...FAILED.map((line) => `\t\t${line}`),
+          ]
+        : FAILED.map((line) => `\t${line}`)),
+      ...(isStream
+        ? [`\t\tfmt.Println(${router}.${member})`, `\t\tbreak // ${ONE_OF_MANY}`, '\t}']
+        : isList
+          ? [`\tfor _, item := range ${result}.Items {`, `\t\tfmt.Println(item.${member})`, '\t}']
+          : [`\tfmt.Println(${result}.${member})`]),
       '}',
     ],
     STYLE,

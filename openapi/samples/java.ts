@@ -1,4 +1,4 @@
-import { type Call, type Value, valuesIn, writerOf } from './call.ts';
+import { type Call, ONE_OF_MANY, type Value, valuesIn, writerOf } from './call.ts';
 import { layOut, layOutLines, type List, type Part } from './layout.ts';
 import { KEY_VARIABLE, pascalCase, SAMPLE_URL, sdks, snakeCase } from './names.ts';
 
@@ -52,7 +52,7 @@ const classOf = (value: Value): string | undefined => {
 };
 
 /** The call by the SDK for Java: a whole program, in one file of the name of its class. */
-export const javaSample = ({ router, name, needsKey, input, result, isList, shown }: Call): string => {
+export const javaSample = ({ router, name, needsKey, input, result, isList, isStream, shown }: Call): string => {
   const classes = [
     `${sdks.java.package}.ContentGateway`,
     ...(input ? valuesIn(input).flatMap((value) => classOf(value) ?? []) : []),
@@ -72,14 +72,30 @@ export const javaSample = ({ router, name, needsKey, input, result, isList, show
       '  public static void main(String[] args) {',
       layOut([chain('var gateway = ContentGateway.builder()', settings), ';'], STYLE, margin),
       '',
-      layOut([`var ${result} = gateway.${router}().${name}(`, input ? literal(input) : '', ');'], STYLE, margin),
-      ...(isList
+      layOut(
+        [
+          `${isStream ? 'try (' : ''}var ${result} = gateway.${router}().${name}(`,
+          input ? literal(input) : '',
+          isStream ? ')) {' : ');',
+        ],
+        STYLE,
+        margin,
+      ),
+      ...(isStream
         ? [
-            `${margin}for (var item : ${result}.getItems()) {`,
-            `${margin}  System.out.println(item.${getter});`,
+            `${margin}  for (var ${router} : ${result}) {`,
+            `${margin}    System.out.println(${router}.${getter});`,
+            `${margin}    break; // ${ONE_OF_MANY}`,
+            `${margin}  }`,
             `${margin}}`,
           ]
-        : [`${margin}System.out.println(${result}.${getter});`]),
+        : isList
+          ? [
+              `${margin}for (var item : ${result}.getItems()) {`,
+              `${margin}  System.out.println(item.${getter});`,
+              `${margin}}`,
+            ]
+          : [`${margin}System.out.println(${result}.${getter});`]),
       '  }',
       '}',
     ],

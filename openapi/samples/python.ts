@@ -1,4 +1,4 @@
-import { type Call, valuesIn, writerOf } from './call.ts';
+import { type Call, ONE_OF_MANY, valuesIn, writerOf } from './call.ts';
 import { layOutLines } from './layout.ts';
 import { KEY_VARIABLE, SAMPLE_URL, sdks, snakeCase } from './names.ts';
 
@@ -38,7 +38,7 @@ const literal = writerOf({
 });
 
 /** The call by the SDK for Python: a whole program. */
-export const pythonSample = ({ router, name, needsKey, input, result, isList, shown }: Call): string => {
+export const pythonSample = ({ router, name, needsKey, input, result, isList, isStream, shown }: Call): string => {
   const members = input?.members ?? [];
   const inner = members.flatMap(({ value }) => valuesIn(value));
   const classes = [...new Set(inner.flatMap((value) => (value.kind === 'record' ? value.type : [])))].toSorted();
@@ -57,7 +57,16 @@ export const pythonSample = ({ router, name, needsKey, input, result, isList, sh
         entries: members.map(({ name: own, value }) => [`${parameter(own)}=`, literal(value)]),
         close: ')',
       },
-      isList ? `for item in ${result}.items:\n    print(item.${member})` : `print(${result}.${member})`,
+      ...(isStream
+        ? [
+            `for ${router} in ${result}:`,
+            `    print(${router}.${member})`,
+            `    break  # ${ONE_OF_MANY}`,
+            `${result}.close()`,
+          ]
+        : isList
+          ? [`for item in ${result}.items:\n    print(item.${member})`]
+          : [`print(${result}.${member})`]),
     ],
     STYLE,
   );

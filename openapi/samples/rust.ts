@@ -71,14 +71,14 @@ const imports = (input: RecordValue | undefined): string => {
 };
 
 /** The call by the SDK for Rust: a whole program. */
-export const rustSample = ({ router, name, needsKey, input, result, isList, shown }: Call): string => {
+export const rustSample = ({ router, name, needsKey, input, result, isList, isStream, shown }: Call): string => {
   const margin = STYLE.indent;
   const settings = [
     `.base_url("${SAMPLE_URL}")`,
     ...(needsKey ? [`.api_key(std::env::var("${KEY_VARIABLE}")?)`] : []),
     '.build()?',
   ];
-  const call = `gateway.${snakeCase(router)}().${snakeCase(name)}(${input ? 'input' : ''}).await?;`;
+  const call = `gateway.${snakeCase(router)}().${snakeCase(name)}(${input ? 'input' : ''})${isStream ? '' : '.await?'};`;
   const member = fieldName(shown);
   return layOutLines(
     [
@@ -90,10 +90,21 @@ export const rustSample = ({ router, name, needsKey, input, result, isList, show
       ...settings.map((setting, index) => `${margin}${margin}${setting}${index === settings.length - 1 ? ';' : ''}`),
       '',
       ...(input ? [layOut(['let input = ', record(input), ';'], STYLE, margin)] : []),
-      `${margin}let ${result} = ${call}`,
-      ...(isList
-        ? [`${margin}for item in &${result}.items {`, `${margin}${margin}println!("{}", item.${member});`, `${margin}}`]
-        : [`${margin}println!("{}", ${result}.${member});`]),
+      `${margin}let ${isStream ? 'mut ' : ''}${result} = ${call}`,
+      ...(isStream
+        ? [
+            `${margin}// With while in place of if, it goes on with each event as it comes.`,
+            `${margin}if let Some(${router}) = ${result}.next().await {`,
+            `${margin}${margin}println!("{}", ${router}?.${member});`,
+            `${margin}}`,
+          ]
+        : isList
+          ? [
+              `${margin}for item in &${result}.items {`,
+              `${margin}${margin}println!("{}", item.${member});`,
+              `${margin}}`,
+            ]
+          : [`${margin}println!("{}", ${result}.${member});`]),
       `${margin}Ok(())`,
       '}',
     ],

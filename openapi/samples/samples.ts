@@ -1,5 +1,5 @@
 import { isStreamRoute, type Route, type StreamRoute } from '../../contract/index.ts';
-import { type Call, callOf } from './call.ts';
+import { type Call, callOf, streamCallOf } from './call.ts';
 import { curlSample, curlStreamSample } from './curl.ts';
 import { goSample } from './go.ts';
 import { javaSample } from './java.ts';
@@ -17,7 +17,6 @@ export interface CodeSample {
 }
 
 const languages: [lang: string, label: string, sample: (call: Call) => string][] = [
-  ['Shell', 'curl', curlSample],
   ['TypeScript', 'TypeScript', typescriptSample],
   ['Python', 'Python', pythonSample],
   ['Go', 'Go', goSample],
@@ -25,9 +24,12 @@ const languages: [lang: string, label: string, sample: (call: Call) => string][]
   ['Rust', 'Rust', rustSample],
 ];
 
-/** How an operation is called with the input of its example, by curl and by each SDK; a stream by curl alone. */
+/** How an operation is called with the input of its example, by curl and by each SDK. */
 export const samplesOf = (route: Route | StreamRoute): CodeSample[] => {
-  if (isStreamRoute(route)) return [{ lang: 'Shell', label: 'curl', source: curlStreamSample(route) }];
-  const call = callOf(route);
-  return languages.map(([lang, label, sample]) => ({ lang, label, source: sample(call) }));
+  const call = isStreamRoute(route) ? streamCallOf(route) : callOf(route);
+  const curl = isStreamRoute(route) ? curlStreamSample(route) : curlSample(call);
+  return [
+    { lang: 'Shell', label: 'curl', source: curl },
+    ...languages.map(([lang, label, sample]) => ({ lang, label, source: sample(call) })),
+  ];
 };

@@ -1,4 +1,4 @@
-import { type Call, type Value, writerOf } from './call.ts';
+import { type Call, ONE_OF_MANY, type Value, writerOf } from './call.ts';
 import { layOutLines, type Part } from './layout.ts';
 import { KEY_VARIABLE, SAMPLE_URL, sdks } from './names.ts';
 
@@ -38,7 +38,7 @@ const object = (entries: [string, Value][]): Part => ({
 });
 
 /** The call by the SDK for TypeScript: a whole program. */
-export const typescriptSample = ({ router, name, needsKey, input, result, isList, shown }: Call): string => {
+export const typescriptSample = ({ router, name, needsKey, input, result, isList, isStream, shown }: Call): string => {
   const options = [`baseUrl: '${SAMPLE_URL}'`, ...(needsKey ? [`apiKey: process.env.${KEY_VARIABLE}`] : [])];
   return layOutLines(
     [
@@ -46,8 +46,17 @@ export const typescriptSample = ({ router, name, needsKey, input, result, isList
       '',
       ['const gateway = new ContentGateway(', { open: '{', padding: ' ', entries: options, close: '}' }, ');'],
       '',
-      [`const ${result} = await gateway.${router}.${name}(`, input ? literal(input) : '', ');'],
-      isList ? `for (const item of ${result}.items) console.log(item.${shown});` : `console.log(${result}.${shown});`,
+      [`const ${result} = ${isStream ? '' : 'await '}gateway.${router}.${name}(`, input ? literal(input) : '', ');'],
+      ...(isStream
+        ? [
+            `for await (const ${router} of ${result}) {`,
+            `  console.log(${router}.${shown});`,
+            `  break; // ${ONE_OF_MANY}`,
+            '}',
+          ]
+        : isList
+          ? [`for (const item of ${result}.items) console.log(item.${shown});`]
+          : [`console.log(${result}.${shown});`]),
     ],
     STYLE,
   );

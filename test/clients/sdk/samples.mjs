@@ -17,17 +17,15 @@ const publishedAt = async (url = 'http://localhost:3000') => {
 
 const pascal = (name) => name[0].toUpperCase() + name.slice(1);
 
-/** The samples in a language: `{name, path, needsKey, json, source}`, of which `name` is `GameCreate`. Streams have none but curl's. */
+/** The samples in a language: `{name, path, needsKey, json, source}`, of which `name` is `GameCreate`. Those of streams set no end. */
 const samplesIn = ({ paths }, label) =>
-  Object.entries(paths)
-    .filter(([, { post }]) => !post['x-streaming'])
-    .map(([path, { post }]) => ({
-      name: post.operationId.split('.').map(pascal).join(''),
-      path,
-      needsKey: post.security.length === 1,
-      json: post.requestBody.content['application/json'].example.json,
-      source: `${post['x-codeSamples'].find((sample) => sample.label.toLowerCase() === label).source}\n`,
-    }));
+  Object.entries(paths).map(([path, { post }]) => ({
+    name: post.operationId.split('.').map(pascal).join(''),
+    path,
+    needsKey: post.security.length === 1,
+    json: { ...post.requestBody.content['application/json'].example.json, maxDuration: undefined },
+    source: `${post['x-codeSamples'].find((sample) => sample.label.toLowerCase() === label).source}\n`,
+  }));
 
 const writeAll = (folder, samples, extension) => {
   rmSync(folder, { recursive: true, force: true });
@@ -39,15 +37,13 @@ const writeAll = (folder, samples, extension) => {
 const wanted = ({ path, needsKey, json }, key) => ({
   path,
   key: needsKey ? `Bearer ${key}` : undefined,
-  body: { json },
+  body: JSON.parse(JSON.stringify({ json })),
   status: 200,
 });
-const found = ({ path, headers, body, status }) => ({
-  path,
-  key: headers.authorization,
-  body: JSON.parse(body),
-  status,
-});
+const found = ({ path, headers, body, status }) => {
+  const { pathname, searchParams } = new URL(path, 'http://localhost');
+  return { path: pathname, key: headers.authorization, body: JSON.parse(body || searchParams.get('input')), status };
+};
 
 /**
  * Runs the samples in a language, each by itself, against a sandbox.
@@ -61,16 +57,20 @@ const found = ({ path, headers, body, status }) => ({
  */
 export const playSamples = async ({ name: language, extension }, folder, run) => {
   const sandbox = await startSandbox();
-  const recorder = await startRecorder(sandbox.url);
+  const post = (operation, json) =>
+    fetch(`${sandbox.url}/api/trpc/${operation}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${sandbox.key}`, 'Content-Type': 'application/json' },
+      body: json && JSON.stringify({ json }),
+    });
+  // What follows a stream waits for an event.
+  const recorder = await startRecorder(sandbox.url, () => void post('game.create', { title: 'followed' }));
   try {
     const samples = samplesIn(await publishedAt(recorder.url), language);
     writeAll(join(folder, 'printed'), samplesIn(await publishedAt(), language), extension);
     writeAll(join(folder, 'served'), samples, extension);
     // The list of failed calls is to show one.
-    await fetch(`${sandbox.url}/api/trpc/game.getById`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${sandbox.key}`, 'Content-Type': 'application/json' },
-    });
+    await post('game.getById');
     await run(['samples', folder, ...samples.map(({ name }) => name)], { GATEWAY_KEY: sandbox.key });
     assert.deepEqual(
       recorder.exchanges.map(found),

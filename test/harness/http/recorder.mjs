@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 
 /** Headers that belong to one connection. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'content-encoding', 'host'];
@@ -12,9 +14,10 @@ const passedOn = (headers) =>
  * Starts a server on a free port that passes requests on to another and keeps what was said.
  *
  * @param target where the other is, `http://127.0.0.1:3000`
+ * @param onStream called when a stream of events has begun
  * @returns `url`; `exchanges`, in their order: `{path, headers, body, status}`, the body as text; and `stop`
  */
-export const startRecorder = async (target) => {
+export const startRecorder = async (target, onStream = () => {}) => {
   const exchanges = [];
   const passOn = async (request, response) => {
     const body = await buffer(request);
@@ -26,7 +29,9 @@ export const startRecorder = async (target) => {
     });
     exchanges.push({ path, headers, body: body.toString(), status: reply.status });
     response.writeHead(reply.status, passedOn(Object.fromEntries(reply.headers)));
-    response.end(Buffer.from(await reply.arrayBuffer()));
+    response.flushHeaders();
+    if (reply.headers.get('content-type')?.startsWith('text/event-stream')) onStream();
+    await pipeline(Readable.fromWeb(reply.body), response);
   };
   const server = createServer((request, response) => {
     passOn(request, response).catch((error) => response.destroy(error));

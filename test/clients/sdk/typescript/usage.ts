@@ -46,7 +46,10 @@ for (const baseUrl of [
     () => gateway.withOptions({ baseUrl }),
   ]) {
     const { message, cause } = await refused(use);
-    assert(message.includes('must be an http or https URL') && !`${message} ${String(cause)}`.includes(PASSWORD), message);
+    assert(
+      message.includes('must be an http or https URL') && !`${message} ${String(cause)}`.includes(PASSWORD),
+      message,
+    );
   }
 }
 
