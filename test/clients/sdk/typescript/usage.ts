@@ -13,7 +13,13 @@ const fetch: Fetch = async (url, { body }) => {
 };
 const gateway = new ContentGateway({ baseUrl: 'https://gateway.invalid', apiKey: 'cgk_usage', fetch });
 /** For what TypeScript forbids, and JavaScript doesn't. */
-const untyped: any = gateway;
+interface Untyped {
+  call: (...values: unknown[]) => Promise<unknown>;
+  withOptions: (options: unknown) => Untyped;
+  event: { tail: (...values: unknown[]) => unknown };
+  game: { list: (...values: unknown[]) => Promise<unknown>; listAll: (...values: unknown[]) => AsyncIterable<unknown> };
+}
+const untyped = gateway as unknown as Untyped;
 
 /** The error of wrong usage. */
 const refused = async (use: () => unknown): Promise<UsageError> => {
@@ -77,12 +83,12 @@ const loop: Record<string, unknown> = {};
 loop['itself'] = loop;
 for (const input of [loop, { a: 1n }, [1], 'text', 7]) await refused(() => untyped.call('game.getNewest', input));
 for (const use of [
-  () => untyped.call(null),
+  () => untyped.call(7),
   () => untyped.call('game.getNewest', {}, { timeoutMs: '5' }),
   () => untyped.call('game.getNewest', {}, { maxRetries: 1.5 }),
   () => untyped.withOptions({ appName: 7, apiKey: 'a b' }),
   () => untyped.event.tail({}, { silenceMs: null }),
-  () => unwrapWebhook('', {}, untyped.nothing),
+  () => unwrapWebhook('', {}, ''),
 ]) {
   await refused(use);
 }

@@ -187,9 +187,9 @@ const refusedByMessage = (
 
 /** Opens a stream, up to its first message. */
 const openStream =
-  (settings: Settings, operation: Operation, body: string, { silenceMs, signal }: StreamOptions): Try<EventStream> =>
+  (settings: Settings, operation: Operation, sent: string, { silenceMs, signal }: StreamOptions): Try<EventStream> =>
   async ({ headers, call, limits, ending }) => {
-    const query = new URLSearchParams({ input: body });
+    const query = new URLSearchParams({ input: sent });
     const request = {
       method: 'GET',
       redirect: 'manual',

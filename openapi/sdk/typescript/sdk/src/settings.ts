@@ -92,7 +92,7 @@ const baseUrlOf = (given: string | undefined): { baseUrl: string; origin: string
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new UsageError(`${rule}, and begins with ${url.protocol}`);
-  if (url.username || url.password || /[?#]/.test(String(text))) {
+  if (url.username || url.password || /[?#]/.test(text)) {
     throw new UsageError(`${rule} without user, password, query and fragment`);
   }
   return { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, origin: url.origin };

@@ -11,7 +11,8 @@ const HALF = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/;
 
 /** The body of a request. @throws UsageError if the input is no object, or can't be written as JSON */
 export const requestBody = (operation: string, input: object | null): string => {
-  if (typeof (input ?? {}) !== 'object' || Array.isArray(input)) throw new UsageError(`${operation}: an input is an object`);
+  if (typeof (input ?? {}) !== 'object' || Array.isArray(input))
+    throw new UsageError(`${operation}: an input is an object`);
   let body: string;
   try {
     body = JSON.stringify({ json: input ?? {} });
