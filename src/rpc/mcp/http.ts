@@ -19,6 +19,13 @@ const METHODS = ['POST'];
 
 /** Refusals that only this protocol demands, for which the API has no reason. */
 const refusals = {
+  host: {
+    status: 403,
+    error: {
+      code: -32003,
+      message: 'The header `Host` must name localhost, or the host of PUBLIC_URL, which the operator sets.',
+    },
+  },
   origin: {
     status: 403,
     error: {
@@ -31,6 +38,14 @@ const refusals = {
     error: { code: -32600, message: 'Send one message in a request, not a list of them.' },
   },
 } as const;
+
+/** An address by which only this machine is reached. */
+const LOOPBACK_ADDRESS = /^(?:(?:::ffff:)?127\.|::1$)/;
+/** A name that leads to this machine wherever it is asked for. */
+const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** The name in a URL; empty for none. */
+const hostnameIn = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
 type StreamableHttp = ReturnType<(typeof import('./streamable-http.ts'))['streamableHttp']>;
 
@@ -68,9 +83,21 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
   const load = async (): Promise<StreamableHttp> =>
     (await import('./streamable-http.ts')).streamableHttp(calls, context);
 
-  /** Guards against DNS rebinding, as the protocol demands. */
-  const isAllowed = (origin: string | undefined): boolean =>
-    origin === undefined || config.corsOrigins.includes('*') || config.corsOrigins.includes(origin);
+  const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
+
+  /**
+   * Which header tells of a page that may not call, as the protocol demands. A page of any site can have its name lead to this
+   * machine (DNS rebinding). Behind a proxy the name is the proxy's to check.
+   */
+  const suspicious = ({ headers: { host, origin }, socket }: Request): 'host' | 'origin' | undefined => {
+    const isDirect = config.trustProxy === 0 && LOOPBACK_ADDRESS.test(socket.localAddress ?? '');
+    const name = hostnameIn(`http://${host}`);
+    if (isDirect && !LOOPBACK_NAME.test(name) && name !== publicUrl?.hostname) return 'host';
+    if (origin === undefined || config.corsOrigins.includes(origin) || origin === publicUrl?.origin) return undefined;
+    if (LOOPBACK_NAME.test(name) && origin === `http://${host}`) return undefined;
+    const isAny = config.corsOrigins.includes('*') && (!isDirect || LOOPBACK_NAME.test(hostnameIn(origin)));
+    return isAny ? undefined : 'origin';
+  };
 
   const sessionOf = (
     { socket }: Request,
@@ -94,11 +121,12 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
 
   const answer = async (request: Request, response: Response, onMessage: (message: Loose) => void): Promise<void> => {
     const { locals } = response;
-    assertMethod(request, response, METHODS);
-    if (!isAllowed(request.headers.origin)) {
-      refuse(response, refusals.origin);
+    const refused = suspicious(request);
+    if (refused !== undefined) {
+      refuse(response, refusals[refused]);
       return;
     }
+    assertMethod(request, response, METHODS);
     assertJson(request, response);
     const requestContext = requestContextOf(request, response, config);
     const caller = await calls.authenticate(requestContext);

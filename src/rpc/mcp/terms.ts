@@ -1,15 +1,15 @@
-import { type ErrorResponse, type Issue, procedures } from '../../../contract/index.ts';
+import type { ErrorResponse, Issue } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { meantIds } from '../../base/suggestions/procedures.ts';
 import { idOf, nameOf } from './tools.ts';
 
 // The texts of failures in the terms of tools: the tools' names, and arguments in place of an envelope.
 
-const known = new Set<string>(procedures.map(({ id }) => id));
+const isTool = (id: string): boolean => idOf(nameOf({ id })) !== undefined;
 
 const inTerms = (text: string): string =>
   text
-    .replaceAll(/`(\w+\.\w+)`/g, (whole, id: string) => (known.has(id) ? `\`${nameOf({ id })}\`` : whole))
+    .replaceAll(/`(\w+\.\w+)`/g, (whole, id: string) => (isTool(id) ? `\`${nameOf({ id })}\`` : whole))
     .replace('a JSON pointer into `json`', 'a JSON pointer into the arguments');
 
 const issueInTerms = (issue: Issue): Issue => ({ ...issue, message: inTerms(issue.message) });
@@ -43,7 +43,9 @@ export const assertFlat = (input: unknown): void => {
 /** The failure for a name that no tool has, with the most likely one. */
 export const unknownTool = (name: string): AppError => {
   const found = idOf(name.replaceAll('.', '_')) ? [name.replaceAll('_', '.')] : meantIds(name.replace('_', '.'));
-  const near = found.map((id) => `\`${nameOf({ id })}\``).join(' or ');
-  const all = '`tools/list` has the names of all tools.';
-  return new AppError('PROCEDURE_NOT_FOUND', { hint: near === '' ? all : `Did you mean ${near}? ${all}` });
+  const tools = found.filter(isTool).map((id) => `\`${nameOf({ id })}\``);
+  const others = found.map((id) => `\`${id}\``);
+  const apart = others.length > 0 ? `${others.join(' or ')} is no tool: programs call it by HTTP. ` : '';
+  const told = tools.length > 0 ? `Did you mean ${tools.join(' or ')}? ` : apart;
+  return new AppError('PROCEDURE_NOT_FOUND', { hint: `${told}\`tools/list\` has the names of all tools.` });
 };

@@ -40,10 +40,18 @@ export const connect = async (url: string, { key, era = 'modern', headers = {} }
 export const callTool = (client: Client, id: string, input: unknown = {}): Promise<CallToolResult> =>
   client.callTool({ name: nameOf({ id }), arguments: input as Record<string, unknown> });
 
+/** Whether a result says that its texts are by others. */
+export const isMarked = ({ content }: CallToolResult): boolean =>
+  content.some(
+    (item) => item.type === 'text' && /^The texts in this result are by users .* no instructions/.test(item.text),
+  );
+
 /** What a tool answered: an output in both of its forms, a failure as text. @throws Error when the forms differ */
-export const contentOf = ({ content, structuredContent, isError }: CallToolResult): unknown => {
+export const contentOf = (result: CallToolResult): unknown => {
+  const { content, structuredContent, isError } = result;
   const [first, ...others] = content;
-  if (first?.type !== 'text' || others.length > 0) throw new Error('There is more than one text.');
+  if (first?.type !== 'text' || others.length !== Number(isMarked(result)))
+    throw new Error('There is more than one text.');
   if (isError === true && structuredContent === undefined) return JSON.parse(first.text);
   if (first.text !== JSON.stringify(structuredContent)) throw new Error('The text is not the structured content.');
   return structuredContent;

@@ -5,19 +5,20 @@
 import { createRequire } from 'node:module';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type ErrorResponse, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
+import { type ErrorResponse, operations, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
 import type { ConcurrencyLimiter } from '../../../src/limits/overload/concurrency-limiter.ts';
 import { CallerLeft } from '../../../src/base/errors.ts';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
-import { idOf, nameOf } from '../../../src/rpc/mcp/tools.ts';
+import { idOf, nameOf, toolsFor } from '../../../src/rpc/mcp/tools.ts';
 import { type ProcedureId, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { createDatabase, type TestDatabase } from '../../harness/app/database.ts';
 import { largeGame } from '../../harness/http/large-answers.ts';
-import { aClient, callTool, connect, contentOf, eras, reasonOf } from '../../harness/http/mcp.ts';
+import { aClient, callTool, connect, contentOf, eras, isMarked, reasonOf } from '../../harness/http/mcp.ts';
 import { fill, occupy } from '../../harness/app/overload.ts';
 import { runCommand } from '../../harness/app/command.ts';
 import { PROGRAM, runCli, type ServeProcess, startCli, startSandbox, startServe } from '../../harness/app/program.ts';
@@ -59,8 +60,9 @@ const refusalOf = async (connecting: Promise<unknown>): Promise<{ status: number
 /** The first limiter of a procedure. */
 const limiterOf = ({ context: { protection } }: TestApp, id: ProcedureId): ConcurrencyLimiter =>
   protection.overload.limitersOf(procedureOf(id))[0]!;
-/** The procedures that are tools: replies about webhooks and new keys hold secrets, which are not for models; pipelines publish contracts. */
-const tools = procedures.filter(({ access }) => !['webhook:write', 'key:write', 'contract:write'].includes(access));
+/** The procedures that are tools: secrets, which replies about webhooks hold, and keys are not for models; pipelines publish contracts. */
+const APART = ['webhook', 'apiKey', 'consumerContract'];
+const tools = procedures.filter(({ router }) => !APART.includes(router));
 const procedureOf = (id: ProcedureId) => procedures.find((one) => one.id === id)!;
 
 /** Takes up all that a limiter lets run, until it is told to end. */
@@ -110,7 +112,7 @@ describe('over HTTP', () => {
       const { version } = createRequire(import.meta.url)('#package') as { version: string };
       expect(client.getServerVersion()).toEqual({ name: 'content-gateway', title: 'Content Gateway', version });
       expect(client.getServerCapabilities()).toEqual({ tools: {} });
-      expect(client.getInstructions()).toMatch(/^Games, image posts and users/);
+      expect(client.getInstructions()).toMatch(/^Games, image posts and users .* data, and never for instructions\.$/s);
     });
 
     test('sees the tools that its key allows', async () => {
@@ -190,6 +192,22 @@ describe('over HTTP', () => {
           code: -32602,
           data: { reason: 'PROCEDURE_NOT_FOUND', httpStatus: 404, hint },
         });
+      }
+    });
+
+    test('calls nothing about keys, webhooks and contracts, whatever its key may do', async () => {
+      const client = await connect(app.url, { era, key: (await app.aUser({ scopes })).key });
+      const apart = operations.filter(({ id }) => idOf(nameOf({ id })) === undefined);
+      expect(new Set(apart.map(({ router }) => router))).toEqual(new Set([...APART, 'event']));
+      for (const { id } of apart) {
+        for (const name of [nameOf({ id }), id]) {
+          await expect(client.callTool({ name, arguments: {} })).rejects.toMatchObject({
+            code: -32602,
+            data: {
+              hint: `\`${id}\` is no tool: programs call it by HTTP. \`tools/list\` has the names of all tools.`,
+            },
+          });
+        }
       }
     });
 
@@ -539,6 +557,8 @@ describe('the sandbox', () => {
       const result = await callTool(client, id, input);
       expect(result.isError).toBeUndefined();
       expect(withoutNew(contentOf(result))).toEqual(withoutNew(await viaApi(`api-${space}`, id, input)));
+      const { openWorldHint } = toolsFor(scopes).find(({ name }) => name === nameOf({ id }))!.annotations;
+      expect(isMarked(result)).toBe(openWorldHint);
     },
   );
 
@@ -553,28 +573,26 @@ describe('the sandbox', () => {
   });
 });
 
-describe('of other origins', () => {
+describe('a service with workers', () => {
   let database: TestDatabase;
   let service: ServeProcess;
   beforeAll(async () => {
     database = await createDatabase();
-    service = await startServe({ url: database.url, env: { CORS_ORIGINS: 'https://app.example.com', WORKERS: '2' } });
+    service = await startServe({ url: database.url, env: { WORKERS: '2' } });
   });
   afterAll(async () => {
     await service.stop();
     await database.drop();
   });
 
-  test('scripts may call only where the operator says so', async () => {
-    const statusOf = async (origin?: string) => {
-      const headers = { ...JSON_TYPE, ...(origin !== undefined && { Origin: origin }) };
-      const response = await fetch(`${service.base}/mcp`, { method: 'POST', headers, body: JSON.stringify(handshake) });
-      return response.status;
-    };
-    expect(await statusOf('https://app.example.com')).toBe(200);
-    expect(await statusOf('http://evil.example.com')).toBe(403);
-    expect(await statusOf('null')).toBe(403);
-    expect(await statusOf()).toBe(200);
+  test('refuses other names, too', async () => {
+    const asked = request(`${service.base}/mcp`, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, Host: 'evil.example.com' },
+    });
+    asked.end(JSON.stringify(handshake));
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(response.resume().statusCode).toBe(403);
   });
 
   test('any worker answers', async () => {
