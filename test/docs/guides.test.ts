@@ -39,6 +39,15 @@ describe('guides', () => {
       },
     );
 
+    test.each([...guides.map(({ file }) => [file]), ['README.md'], ['SECURITY.md'], ['deploy/README.md']])(
+      '%s cuts no sentence in two',
+      (file) => {
+        const text = readFileSync(file, 'utf8').replaceAll(/^ *```[^]*?^ *```$/gm, '|');
+        const paragraphs = text.split(/\n\n+/).filter((part) => !/^(?:[#|-]|<!--)/.test(part));
+        expect(paragraphs.filter((part) => !/[.:!?)|>*]$/.test(part.trim()))).toEqual([]);
+      },
+    );
+
     test('leads to files that are there, and to anchors on guides that are there', () => {
       const anchors = new Map(
         renderedGuides(SERVICE).map(({ guide, rendered }) => [guide.file, rendered.headings.map(({ id }) => id)]),

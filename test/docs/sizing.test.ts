@@ -10,6 +10,7 @@ import { KEPT_MS } from '../../src/app/instances/registry.ts';
 import { KEPT_DAYS } from '../../src/consumers/use/days.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { PROGRESS_TABLE } from '../../src/db/migration/steps.ts';
+import { MOST_CONNECTIONS } from '../../src/db/mysql/open.ts';
 import { defaultSizes } from '../../src/search/sizes.ts';
 import { startApp } from '../harness/app/app.ts';
 
@@ -34,6 +35,17 @@ describe('sizing guide', () => {
     expect(names.length).toBeGreaterThan(20);
     const there = new Set([...names, PROGRESS_TABLE]);
     expect(there).toEqual(new Set(rows.keys()));
+  });
+
+  test('the guides state the connections of a process as they are', () => {
+    const stated = ['operators', 'operations', 'scaling', 'sizing'].map((name) => {
+      const text = readFileSync(`docs/${name}.md`, 'utf8');
+      return [
+        name,
+        [...text.matchAll(/ (\d+) connections (?:on demand|to MySQL|of its own)/g)].map(([, n]) => Number(n)),
+      ];
+    });
+    expect(stated).toEqual(stated.map(([name]) => [name, [MOST_CONNECTIONS]]));
   });
 
   test.each([

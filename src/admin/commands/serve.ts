@@ -26,7 +26,7 @@ export const serveCommand = (): Command =>
     )
     .option(
       '--sandbox',
-      'serve made-up data from memory, the same after each start, with test keys; docs/sandbox.md says how a job gets ' +
+      'serve made-up data from memory, with the same ids after each start, and test keys; docs/sandbox.md says how a job gets ' +
         'its own copy, resets it, and has requests fail on demand',
     )
     .addOption(

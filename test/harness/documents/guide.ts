@@ -31,15 +31,23 @@ export const blocksOf = (markdown: string): Block[] =>
 const EXAMPLE = 'http://localhost:3000';
 const END = '\u{1e}';
 
+/** Where a guide is run: against a service, with programs in `folder`, and commands in the repository or in `cwd`. */
+interface Surroundings {
+  address: string;
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  cwd?: string;
+}
+
 interface Output {
   block: Block;
   stdout: string;
 }
 
-const runProgram = async (command: string, args: string[], env: NodeJS.ProcessEnv): Promise<string> => {
+const runProgram = async (command: string, args: string[], env: NodeJS.ProcessEnv, cwd = '.'): Promise<string> => {
   // On a terminal, Jest has its workers color what they print. A guide shows no colors.
   const plain = { ...env, FORCE_COLOR: undefined };
-  const child = spawn(command, args, { cwd: resolve('.'), env: plain, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: resolve(cwd), env: plain, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
@@ -56,7 +64,7 @@ const runProgram = async (command: string, args: string[], env: NodeJS.ProcessEn
 export const WITHOUT_NPM = `npm() {
   [ "$1 $2 $3 $4" = 'run -s cli --' ] || { command npm "$@"; return; }
   shift 4
-  '${process.execPath}' dist/src/cli.js "$@"
+  '${process.execPath}' '${resolve('dist/src/cli.js')}' "$@"
 }
 `;
 
@@ -99,10 +107,12 @@ npm() {
   }
 };
 
-/** Runs the shell blocks one after the other in one shell, which keeps the variables. */
-const runShell = async (blocks: readonly Block[], address: string, env: NodeJS.ProcessEnv): Promise<Output[]> => {
+/** Runs the shell blocks one after the other in one shell, which keeps the variables; in `cwd`, where a guide writes files. */
+const runShell = async (blocks: readonly Block[], { address, env, cwd }: Surroundings): Promise<Output[]> => {
   const script = blocks.map(({ text }) => `${text.replaceAll(EXAMPLE, address)}printf '${END}'\n`).join('');
-  const stdout = await runScriptHere(script, env);
+  const stdout = await (cwd === undefined
+    ? runScriptHere(script, env)
+    : runProgram('sh', ['-ec', WITHOUT_NPM + script], env, cwd));
   return stdout
     .split(END)
     .slice(0, -1)
@@ -194,16 +204,13 @@ export const guideFor = (kind: string, markdown: string): string =>
  * Runs a guide, as a sandbox has it: its shell lines in one shell, then its programs. Whatever follows directly on a block, and shows JSON, text or
  * headers, is what it should answer. @throws Error if something ends with another status than 0
  */
-export const runGuide = async (
-  file: string,
-  { address, folder, env }: { address: string; folder: string; env: NodeJS.ProcessEnv },
-): Promise<Ran> => {
+export const runGuide = async (file: string, surroundings: Surroundings): Promise<Ran> => {
+  const { address, folder, env } = surroundings;
   const markdown = guideFor('sandbox', await readFile(file, 'utf8'));
   const blocks = blocksOf(markdown);
   const shell = await runShell(
     blocks.filter(({ language }) => language === 'sh'),
-    address,
-    env,
+    surroundings,
   );
   const scripts: Output[] = [];
   for (const block of blocks.filter(({ language }) => ['js', 'ts', 'python'].includes(language))) {
