@@ -321,19 +321,44 @@ describe('game.getRelated', () => {
     expect(await relatedTitles(ids['source'], 4)).toEqual(['rare and common', 'rare', 'also common', 'common']);
   });
 
-  test('gives credit for the same type and the same original author', async () => {
-    const extraInfo = { originalAuthor: 'credited author' };
-    const ids = await aLibrary({
-      'tag and author': { tagNames: ['credit'], extraInfo },
-      'tag and type': { tagNames: ['credit'], gameType: 'credit' },
-      tag: { tagNames: ['credit'] },
-      author: { extraInfo },
-      'all three': { tagNames: ['credit'], gameType: 'credit', extraInfo },
-      source: { tagNames: ['credit'], gameType: 'credit', extraInfo },
-    });
-    const related = await relatedTitles(ids['source'], 5);
-    expect(related.slice(0, 3)).toEqual(['all three', 'tag and author', 'tag and type']);
-    expect(related.slice(3).toSorted()).toEqual(['author', 'tag']);
+  test('weighs a tag that n of all games have ln(1 + all / n), the same type 0.5, and the same original author 2', async () => {
+    const other = await startApp();
+    const author = await other.aUser();
+    const extraInfo = { originalAuthor: 'same' };
+    const times = (n: number, title: string, game: object = { tagNames: [title] }): object[] =>
+      Array.from({ length: n }, () => ({ title, ...game }));
+    const games = [
+      ...times(1, 'source', { tagNames: ['of 3', 'of 5', 'of 4', 'of 7'], gameType: 'same' }),
+      ...times(1, 'of 5, type', { tagNames: ['of 5'], gameType: 'same' }), // 3.04 + 0.5
+      ...times(2, 'of 3'), // 3.54
+      ...times(3, 'of 4'), // 3.26
+      ...times(1, 'of 7, type', { tagNames: ['of 7'], gameType: 'same' }), // 2.73 + 0.5
+      ...times(3, 'of 5'),
+      ...times(5, 'of 7'),
+      ...times(1, 'another source', { tagNames: ['of 15', 'of 16'], extraInfo }),
+      ...times(14, 'of 15'), // 2.04
+      ...times(1, 'author', { extraInfo }), // 2
+      ...times(15, 'of 16'), // 1.98
+    ];
+    const { items } = await other.call(
+      'game.batchCreate',
+      { games: [...games, ...times(100 - games.length, 'nothing', {})] as never },
+      author.key,
+    );
+    const related = async (title: string, limit: number): Promise<string[]> => {
+      const gameId = items.find((game) => game.title === title)!.id;
+      return (await other.call('game.getRelated', { gameId, limit })).items.map((game) => game.title);
+    };
+    expect(await related('source', 10)).toEqual([
+      'of 5, type',
+      'of 3',
+      'of 3',
+      ...Array<string>(3).fill('of 4'),
+      'of 7, type',
+      ...Array<string>(3).fill('of 5'),
+    ]);
+    expect(await related('another source', 16)).toEqual([...Array<string>(14).fill('of 15'), 'author', 'of 16']);
+    await other.stop();
   });
 
   test('puts the more often favorited first among equals, then the newer', async () => {

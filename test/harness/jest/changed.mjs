@@ -1,6 +1,6 @@
 // npm run test:changed [-- <commit>] [options of Jest]: runs the tests of `npm test` that what was changed since a commit, or what is
 // not committed, can affect by the imports. Beyond a file that puts many rooms together, such as the whole application, imports
-// tell nothing: there it takes the tests of the changed files' own folders, and `npm test` proves the rest.
+// tell nothing: there it takes the tests of the folders of the changed files and of what imports these, and `npm test` proves the rest.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
@@ -47,7 +47,11 @@ for (const file of affected) {
   if (isComposition.has(file) && !changed.includes(file)) continue;
   for (const importer of importers.get(file) ?? []) affected.add(importer);
 }
-const folders = new Set(changed.map((file) => dirname(file).replace(/^src/, 'test')));
+/** Files of src/ that apply what was changed: rules are often tested beside these. */
+const users = changed
+  .flatMap((file) => importers.get(file) ?? [])
+  .filter((file) => roomOf(file) && !isComposition.has(file));
+const folders = new Set([...changed, ...users].map((file) => dirname(file).replace(/^src/, 'test')));
 const chosen = tests
   .filter(({ tier }) => tier === 'fast')
   .map(({ path }) => path)
