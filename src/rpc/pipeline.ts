@@ -55,6 +55,15 @@ const assertSize = ({ maxValues: limit }: Procedure, envelope: unknown): void =>
   throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
 };
 
+/** Throws an error of a call. Where an operation finds no user whom its input does not name, the caller's own was deleted meanwhile. */
+const throwToCaller =
+  ({ reasons }: Procedure, { caller }: Call) =>
+  (error: unknown): never => {
+    const isGone =
+      caller && error instanceof AppError && error.reason === 'USER_NOT_FOUND' && !reasons.includes(error.reason);
+    throw isGone ? new AppError('KEY_UNKNOWN') : error;
+  };
+
 /** Anonymous lists are shared. Reads of single records are not: they count views, and share queries in the database layer. */
 const isShared = ({ procedure: { effect, answersList }, caller }: AuthorizedCall): boolean =>
   effect === 'read' && answersList && caller === undefined;
@@ -236,7 +245,7 @@ export class RpcPipeline {
   async #handle(procedure: Procedure, payload: Payload, call: Call): Promise<Buffer> {
     const envelope = payload.parse();
     assertSize(procedure, envelope);
-    return Buffer.from(await checkedCall(procedure, envelope, call));
+    return Buffer.from(await checkedCall(procedure, envelope, call).catch(throwToCaller(procedure, call)));
   }
 
   async #write(authorized: AuthorizedCall, payload: Payload, position: number): Promise<Buffer> {

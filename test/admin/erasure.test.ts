@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { procedures } from '../../contract/index.ts';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
@@ -22,13 +23,14 @@ import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { storedIdToBytes } from '../../src/db/values.ts';
 import { createWebhook } from '../../src/event/webhook/webhooks.ts';
 import { pullEvents } from '../../src/event/webhook/sender/store.ts';
-import { createUser } from '../../src/user/service.ts';
-import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { createUser, deleteUserRow } from '../../src/user/service.ts';
+import { type ProcedureId, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { engine } from '../harness/app/database.ts';
 import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { repeating } from '../harness/documents/repeating.ts';
+import { until } from '../harness/until.ts';
 
 // A person of whom nothing is to be left, in any column of any table, nor in the bytes of an SQLite file.
 
@@ -429,6 +431,40 @@ describe('users erase', () => {
         after: { reason: 'of a fan' },
       }),
     );
+  });
+
+  test('keeps a key that is still cached from writing anything for its user, who is gone', async () => {
+    const { id, key, keyId } = await app.aUser();
+    const { id: gameId } = await app.aGame({ title: 'of another' });
+    const answers: [operation: string, status: number][] = [];
+    const callAs = async ({ id: operation, example, effect }: (typeof procedures)[number]): Promise<void> => {
+      const own = operation.startsWith('apiKey.') ? { id: keyId } : {};
+      const input = { ...(example.input as object), ...('gameId' in (example.input as object) && { gameId }), ...own };
+      const headers = effect === 'write' ? repeating(randomUUID()) : {};
+      answers.push([operation, (await app.send(operation as ProcedureId, input, key, headers)).status]);
+    };
+    await app.call('user.me', {}, key);
+    await db.transaction((tx) => deleteUserRow(tx, id));
+    await Promise.all(procedures.map(callAs));
+    // Reads may still answer for the half second of the cache.
+    const writes = new Set<string>(procedures.filter(({ effect }) => effect === 'write').map((one) => one.id));
+    expect(answers.filter(([operation, status]) => status >= 500 || (status < 400 && writes.has(operation)))).toEqual(
+      [],
+    );
+    await until(async () => (await app.send('user.me', {}, key)).body.error?.json.data.reason === 'KEY_UNKNOWN');
+    await Promise.all([app.context.auth.uses?.flush(), app.context.auth.keys.flush()]);
+    await app.context.lifecycle.relay.moveNow();
+    const found: string[] = [];
+    for (const each of [id, keyId]) {
+      found.push(
+        ...(await columnsWith(storedIdToBytes(each).toString('latin1').toLowerCase())),
+        ...(await columnsWith(each)),
+      );
+    }
+    // The feed tells that the user was made and is gone, and the index of users spans the id.
+    expect(found.filter((column) => !column.startsWith('search_'))).toEqual(['events.record_id']);
+    const told = await db.read('SELECT type FROM events WHERE record_id = ?', [storedIdToBytes(id)]);
+    expect(told).toHaveLength(2);
   });
 
   test('may be run again, and takes the traces of a user who was deleted before', async () => {

@@ -380,6 +380,8 @@ describe('game.getRelated', () => {
     const related = await relatedTitles(ids['source']);
     expect(related.slice(0, 4)).toEqual(['shares a tag', 'same type, newer', 'same type, older', 'latest']);
     expect(related).toHaveLength(6);
+    // The tag counts the source itself, so two games with it are too few for two that share it.
+    expect(await relatedTitles(ids['source'], 2)).toEqual(related.slice(0, 2));
   });
 
   test('never holds the game itself and holds no game twice, up to 24', async () => {

@@ -32,7 +32,7 @@ const summaryOf = ({
   publishedAt: publishedAt.toISOString(),
 });
 
-/** Keeps a contract, in place of the one before. @throws AppError CONTRACT_LIMIT */
+/** Keeps a contract, in place of the one before. @throws AppError USER_NOT_FOUND, CONTRACT_LIMIT */
 export const putContract = async (
   tx: Transaction,
   { userId, tag, contract: { consumer, contract, needs } }: NewContract,
@@ -46,7 +46,8 @@ export const putContract = async (
     publishedAt: now,
   };
   // One after the other, so that none passes the limit.
-  await lockRows(tx, 'users', [storedIdToBytes(userId)]);
+  const [user] = await lockRows(tx, 'users', [storedIdToBytes(userId)]);
+  if (!user) throw new AppError('USER_NOT_FOUND');
   const contracts = consumerContractsIn(tx);
   if (await contracts.existsBy(name)) await contracts.update(name, content);
   else if ((await contracts.countBy({ userId })) >= MAX_CONTRACTS) throw new AppError('CONTRACT_LIMIT');
