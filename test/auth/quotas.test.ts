@@ -3,7 +3,8 @@
  * @tier fast
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { DAILY_GAME_TYPES, DAILY_TAGS } from '../../contract/index.ts';
+import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract/index.ts';
+import { mayKeepAnswer } from '../../src/auth/quotas.ts';
 import { type Input, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 
@@ -39,6 +40,17 @@ describe('daily quotas', () => {
   };
 
   const UNTIL_MIDNIGHT_S = 2.5 * 3600;
+
+  test('the bytes of kept answers: to the last one', async () => {
+    const keep = (bytes: number): Promise<boolean> =>
+      app.context.db.transaction((tx) => mayKeepAnswer(tx, { keyId: user.keyId, now }, bytes));
+    expect([await keep(DAILY_KEPT_ANSWERS - 2), await keep(3), await keep(2), await keep(1)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
 
   test('creations that meet count for their own keys', async () => {
     const other = await app.aUser();
