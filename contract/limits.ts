@@ -49,7 +49,7 @@ export const ROTATION_HOURS = 24;
 
 /** Keys per page: a screen or two of a list that is read by people. */
 export const MAX_KEY_PAGE = 100;
-/** Active keys beyond which a user makes none: each has rates of its own. One for each program of a site, twice while they are rotated. */
+/** Active keys beyond which a user makes none. One for each program of a site, twice while they are rotated. */
 export const MAX_KEYS = 100;
 /** Days for which a key works that its user makes: ten years are as good as ever. */
 export const MAX_KEY_DAYS = 3650;
@@ -248,12 +248,12 @@ export const ANSWERED_BYTES_PER_MS = 65_536;
  * seen to work are let in from there.
  */
 export const UNKNOWN_KEYS = 30;
-/** New tags that a key may make in a day, in UTC: a whole catalogue has a few thousand. They stay for ever. */
+/** New tags that a user may make in a day, in UTC: a whole catalogue has a few thousand. They stay for ever. */
 export const DAILY_TAGS = 5000;
 /** New types of games, likewise: they are an open list, but one for a menu. */
 export const DAILY_GAME_TYPES = 200;
 /**
- * Bytes of answers to changes that are kept for repetitions of a key in a day, in UTC: 5000 of posts of twenty images. The
+ * Bytes of answers to changes that are kept for repetitions of a user in a day, in UTC: 5000 of posts of twenty images. The
  * answer to a change is as large as the whole record, even for a small change.
  */
 export const DAILY_KEPT_ANSWERS = 16 * MIB;
@@ -264,3 +264,5 @@ export const VIEW_SECONDS = 3600;
  * them, and one that many people share is not held to the rate of a household.
  */
 export const SITE_FACTOR = 8;
+/** How many times the rates of one key all keys of a user have together: a user may make a hundred, and few need more than one. */
+export const USER_FACTOR = 4;

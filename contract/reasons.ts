@@ -448,14 +448,14 @@ export const errors = {
     message: 'Too many requests.',
     hint: 'Wait for the number of seconds in `Retry-After`.',
     cause:
-      'Your key, or your address where you send no key, has used up one of its rates. `data.hint` names it, and the header `RateLimit-Policy` lists them all. A refused request costs nothing.',
+      'Your key, or your address where you send no key, has used up one of its rates, or all keys of your user have used up theirs together. `data.hint` names it, and the header `RateLimit-Policy` lists them all. A refused request costs nothing.',
     fix: 'Wait for as long as `Retry-After` says. Spread your requests, keep answers for a while, and send a key: it has higher rates than an address. Store many records by `batchCreate`.',
   },
   QUOTA_EXCEEDED: {
     ...tooMany,
-    message: 'This key has made as many new tags or game types as it may in a day.',
-    hint: `A key may make ${DAILY_TAGS} new tags and ${DAILY_GAME_TYPES} new game types in a day, which ends at midnight UTC. Nothing was stored.`,
-    cause: `The record has tags or a \`gameType\` that nobody has used before, and the key has made ${DAILY_TAGS} new tags or ${DAILY_GAME_TYPES} new game types today. Tags and types that exist are not counted.`,
+    message: 'The user of this key has made as many new tags or game types as a user may in a day.',
+    hint: `A user may make ${DAILY_TAGS} new tags and ${DAILY_GAME_TYPES} new game types in a day, which ends at midnight UTC. Nothing was stored.`,
+    cause: `The record has tags or a \`gameType\` that nobody has used before, and the user of the key has made ${DAILY_TAGS} new tags or ${DAILY_GAME_TYPES} new game types today. Tags and types that exist are not counted.`,
     fix: 'Use tags and types that exist already, or go on after midnight UTC. If every record brings new tags, check whether something else, such as its title, has got among them.',
   },
   OVERLOADED: {

@@ -38,6 +38,7 @@ import {
   SITE_FACTOR,
   timeRangeDays,
   UNKNOWN_KEYS,
+  USER_FACTOR,
   VIEW_SECONDS,
   WRITE_BODY_LIMIT,
 } from '../contract/index.ts';
@@ -143,6 +144,7 @@ export const facts = {
   READ_BODY_LIMIT: inBytes(READ_BODY_LIMIT),
   SITE_FACTOR: number(SITE_FACTOR),
   UNKNOWN_KEYS: number(UNKNOWN_KEYS),
+  USER_FACTOR: number(USER_FACTOR),
   VIEW_MINUTES: number(VIEW_SECONDS / 60),
   idempotencyKeyLength: number(lengths.idempotencyKey),
   searchLength: number(lengths.search),

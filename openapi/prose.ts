@@ -87,7 +87,8 @@ ${facts.reasons}
 
 ## Limits
 
-You are counted by your key or, without one, by your address. These are the usual rates; the operator may have set others, or none:
+You are counted by your key or, without one, by your address. All keys of a user together have ${facts.USER_FACTOR} times the rates of one.
+These are the usual rates; the operator may have set others, or none:
 
 ${facts.rates}
 
@@ -95,7 +96,7 @@ What you use comes back steadily. A batch counts as much as its calls, and \`bat
 Every reply says in \`RateLimit-Policy\` which rates apply, and in \`RateLimit\` what is left of the scarcest. A call over a rate fails with
 429 \`RATE_LIMITED\` and costs nothing: repeat it after the seconds in \`Retry-After\`.
 
-A key may create ${facts.DAILY_TAGS} new tags and ${facts.DAILY_GAME_TYPES} new game types per day, until midnight UTC; a call that
+A user may create ${facts.DAILY_TAGS} new tags and ${facts.DAILY_GAME_TYPES} new game types per day, until midnight UTC; a call that
 would create more fails with 429 \`QUOTA_EXCEEDED\` and stores nothing. A view counts once per address and record in ${facts.VIEW_MINUTES} minutes.
 
 Guide: \`/guides/limits\`.

@@ -3,7 +3,7 @@ import { currentDate } from '../base/runtime.ts';
 import { sweepEvents } from '../auth/audit/log.ts';
 import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
-import { quotaOf } from '../auth/quotas.ts';
+import { quotaOf, sweepQuotas } from '../auth/quotas.ts';
 import { sweepUses } from '../consumers/use/counts.ts';
 import { sweepFailedCalls } from '../consumers/use/failed-calls.ts';
 import { UseRecorder } from '../consumers/use/recorder.ts';
@@ -193,6 +193,7 @@ export const openContext = async (
           { name: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
           { name: 'uses of consumers', sweep: () => sweepConsumerUses(db.background, now()) },
           { name: 'failed calls', sweep: () => sweepFailedCalls(db.background, now()) },
+          { name: 'counts of quotas', sweep: () => sweepQuotas(db.background, now()) },
           { name: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,

@@ -25,9 +25,9 @@ export interface ApiKeyRow {
 
 export const keysIn = repositoryOf<ApiKeyRow>('ApiKey');
 
-/** The count of things that a key made in a day. It has no foreign key, whose lock all calls of the key would share. */
+/** The count of things that a user made in a day. It has no foreign key, whose lock all calls of the user would share. */
 interface KeyQuotaRow {
-  keyId: string;
+  userId: string;
   /** `2026-04-01`, in UTC. */
   day: string;
   what: string;
@@ -42,7 +42,8 @@ export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
     name: 'KeyQuota',
     tableName: 'key_quotas',
     columns: {
-      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
+      // Release 1.1.0 counts by the id of the key in this column, and may serve beside this one.
+      userId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
       day: { ...text(10), primary: true },
       what: { ...text(16), primary: true },
       n: count,

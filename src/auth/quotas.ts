@@ -3,6 +3,7 @@ import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract
 import type { Transaction } from '../db/connection.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import type { Dialect } from '../db/dialect.ts';
+import type { WorkloadPool } from '../db/workload-pool.ts';
 import { memoize } from '../db/sql/memoize.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
@@ -12,8 +13,10 @@ import type { Caller } from './verifier.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const DATE_LENGTH = '2026-04-01'.length;
+/** Few enough that locks are short. */
+const SWEPT_AT_ONCE = 256;
 
-/** The daily quotas of a key. */
+/** The daily quotas of a user. */
 const quotas = {
   tags: { most: DAILY_TAGS, words: 'new tags' },
   'game types': { most: DAILY_GAME_TYPES, words: 'new types of games' },
@@ -22,14 +25,14 @@ const quotas = {
 /** The name of the quota of stored answers, in bytes. */
 const ANSWERS = 'answers';
 
-/** A key's quota at a time. Days are those of UTC. */
+/** A user's quota at a time. Days are those of UTC. */
 export interface Quota {
-  keyId: string;
+  userId: string;
   now: Date;
 }
 
-/** The quota of the key that calls. */
-export const quotaOf = ({ key: { id } }: Caller, now: Date): Quota => ({ keyId: id, now });
+/** The quota of the user who calls. */
+export const quotaOf = ({ userId }: Caller, now: Date): Quota => ({ userId, now });
 
 const addition = memoize((dialect: Dialect) =>
   insertInto(
@@ -45,30 +48,27 @@ const exceeded = (item: keyof typeof quotas, made: number, more: number, now: Da
   const hours = Math.ceil(leftMs / HOUR_MS);
   return new AppError('QUOTA_EXCEEDED', {
     retryAfter: Math.ceil(leftMs / 1000),
-    hint: `A key may make ${most} ${words} a day. This one has made ${made}, and would make ${more} more. The next day begins at midnight UTC, in ${hours === 1 ? 'less than an hour' : `${hours} hours`}.`,
+    hint: `A user may make ${most} ${words} a day. This one has made ${made}, and would make ${more} more. The next day begins at midnight UTC, in ${hours === 1 ? 'less than an hour' : `${hours} hours`}.`,
   });
 };
 
 const dayOf = (now: Date): string => now.toISOString().slice(0, DATE_LENGTH);
 
-/** Adds to the count of a key and returns the sum. The count stays locked until the transaction ends. */
+/** Adds to the count of a user and returns the sum. The count stays locked until the transaction ends. */
 const add = async (
   tx: Transaction,
-  { keyId, now }: Quota,
+  { userId, now }: Quota,
   item: keyof typeof quotas | typeof ANSWERS,
   more: number,
 ): Promise<number> => {
   const day = dayOf(now);
-  await insertValues(tx, addition(tx.dialect), [[storedIdToBytes(keyId), day, item, more]]);
-  const n = (await keyQuotasIn(tx).findOneBy({ keyId, day, what: item }))?.n ?? 0;
-  // The first count of a day deletes those of earlier days.
-  if (n === more) await keyQuotasIn(tx).delete({ keyId, day: LessThan(day) });
-  return n;
+  await insertValues(tx, addition(tx.dialect), [[storedIdToBytes(userId), day, item, more]]);
+  return (await keyQuotasIn(tx).findOneBy({ userId, day, what: item }))?.n ?? 0;
 };
 
 /**
- * Counts things that a key makes, in the transaction that makes them, so that the quota holds across instances. The
- * count of the key stays locked until the transaction ends.
+ * Counts things that a user makes, in the transaction that makes them, so that the quota holds across instances. The
+ * count of the user stays locked until the transaction ends.
  * @throws AppError QUOTA_EXCEEDED
  */
 export const countMade = async (
@@ -81,18 +81,33 @@ export const countMade = async (
   if (n > quotas[item].most) throw exceeded(item, n - more, more, quota.now);
 };
 
-/** Counts more things that a key makes. @throws AppError QUOTA_EXCEEDED */
+/** Counts more things that a user makes. @throws AppError QUOTA_EXCEEDED */
 export type CountMade = (item: keyof typeof quotas, more: number) => Promise<void>;
 
-/** Counts for the quota of a key; undefined where keys have no quotas. */
+/** Counts for the quota of a user; undefined where users have no quotas. */
 export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade | undefined =>
   quota && ((item, more) => countMade(tx, quota, item, more));
 
-/** Whether an answer of this size fits the quota of the key, and counts it if so. */
+/** Whether an answer of this size fits the quota of the user, and counts it if so. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {
   const sum = await add(tx, quota, ANSWERS, bytes);
   if (sum <= DAILY_KEPT_ANSWERS) return true;
-  const { keyId, now } = quota;
-  await keyQuotasIn(tx).update({ keyId, day: dayOf(now), what: ANSWERS }, { n: sum - bytes });
+  const { userId, now } = quota;
+  await keyQuotasIn(tx).update({ userId, day: dayOf(now), what: ANSWERS }, { n: sum - bytes });
   return false;
+};
+
+/** Deletes some counts of days before yesterday, whose time no instance is behind. Returns whether there may be more. */
+export const sweepQuotas = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
+  const yesterday = dayOf(new Date(now.getTime() - DAY_MS));
+  const rows = await keyQuotasIn(db).find({
+    where: { day: LessThan(yesterday) },
+    order: { userId: 'ASC', day: 'ASC', what: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
+  if (rows.length === 0) return false;
+  await db.transaction(async (tx) => {
+    for (const { userId, day, what } of rows) await keyQuotasIn(tx).delete({ userId, day, what });
+  });
+  return rows.length === SWEPT_AT_ONCE;
 };

@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { KEY_LENGTH } from '../../contract/index.ts';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../base/cache.ts';
 
 /** The bucket of everything that is not an address, which only a proxy can invent. */
 const UNKNOWN = 'unknown';
@@ -59,9 +60,24 @@ export const siteOf = (owner: string): string | undefined => {
   return prefix === undefined ? undefined : `${prefix}::/48`;
 };
 
+/** The characters of a key that tell it apart: too few to call with. */
+const TOLD_APART = 16;
+const REMEMBERED_KEYS = 10_000;
+
+/** The users of keys that worked lately. */
+const users = new LRUCache<string, string>(atMost(REMEMBERED_KEYS));
+
+/** Remembers whose key an `Authorization` header holds. */
+export const noteUser = (authorization: string, userId: string): void => {
+  users.set(authorization.slice(-TOLD_APART), userId);
+};
+
 /**
- * The caller whose turn a call takes: its key or, without one, its subnet. The key may be invalid; only authorized
- * calls wait in queues.
+ * The caller whose turn a request takes before it is authenticated: the user of its key, whatever number of keys they have,
+ * the key itself as long as it is unknown, or a subnet.
  */
-export const callerOf = (authorization: string | undefined, address: string): string =>
-  authorization === undefined ? clientSubnet(address) : authorization.slice(-KEY_LENGTH);
+export const callerOf = (authorization: string | undefined, address: string): string => {
+  if (authorization === undefined) return clientSubnet(address);
+  const key = authorization.slice(-TOLD_APART);
+  return users.get(key) ?? key;
+};

@@ -12,7 +12,7 @@ import type { Deadline } from '../base/deadline.ts';
 import { AppError, CallerLeft } from '../base/errors.ts';
 import { toAppError } from '../http/message/failures.ts';
 import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../auth/idempotency/call.ts';
-import { callerOf } from '../limits/caller.ts';
+import { clientSubnet, noteUser } from '../limits/caller.ts';
 import type { LimitedWork } from '../limits/overload/concurrency-limiter.ts';
 import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../limits/overload/overload-protection.ts';
@@ -131,6 +131,7 @@ export class RpcPipeline {
       authorization === undefined
         ? undefined
         : await deadline.race(identify(this.#keys, authorization, this.#limiter?.keyLookUp(address, onRateLimit)));
+    if (caller && authorization !== undefined) noteUser(authorization, caller.userId);
     context.caller = caller;
     onAuthenticated(caller);
     return caller;
@@ -145,7 +146,7 @@ export class RpcPipeline {
     const caller = await this.authenticate(context);
     assertAccess(procedure.access, caller, context);
     if (caller) this.#uses?.count(caller.key.id, procedure.id);
-    const limitKey = this.#limiter?.keyOf(caller?.key.id, context.address, context.onRateLimit);
+    const limitKey = this.#limiter?.keyOf(caller, context.address, context.onRateLimit);
     const charging = limitKey && this.#chargeCall(limitKey, procedure.effect, context);
     if (charging) await charging;
     if (procedure.effect === 'write') {
@@ -182,7 +183,7 @@ export class RpcPipeline {
 
   /** Charges one read for what a transport does besides calls of procedures. @throws AppError RATE_LIMITED */
   async charge(caller: Caller | undefined, context: RequestContext): Promise<void> {
-    const limitKey = this.#limiter?.keyOf(caller?.key.id, context.address, context.onRateLimit);
+    const limitKey = this.#limiter?.keyOf(caller, context.address, context.onRateLimit);
     if (limitKey) await this.#chargeCall(limitKey, 'read', context);
   }
 
@@ -218,10 +219,10 @@ export class RpcPipeline {
     { classified: { callClass, cost }, position }: { classified: Classified; position: number },
   ): Promise<Buffer> {
     const { procedure, caller, context } = authorized;
-    const { deadline, address, authorization, admittedBy, waitedMs } = context;
+    const { deadline, address, admittedBy, waitedMs } = context;
     const limiter = this.#overload.limiterFor(procedure, callClass);
     const work: LimitedWork = {
-      caller: callerOf(caller && authorization, address),
+      caller: caller?.userId ?? clientSubnet(address),
       cost,
       deadline,
       waitedMs,

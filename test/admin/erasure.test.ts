@@ -380,9 +380,14 @@ describe('users erase', () => {
     expect(inFiles(NEEDLE)).toBe(0);
     // Nothing of what segments held before, either: they hold but what counts.
     expect(await db.read('SELECT id FROM search_segments WHERE removals > 0 OR state <> 1')).toEqual([]);
-    for (const table of ['api_keys', 'idempotency_records', 'hidden_marks']) {
-      const left = await db.read<{ user_id: Uint8Array | null }>(`SELECT user_id FROM ${table}`);
-      expect(left.map(({ user_id: user }) => user && Buffer.from(user).toString('hex'))).not.toContain(
+    for (const [table, column] of [
+      ['api_keys', 'user_id'],
+      ['idempotency_records', 'user_id'],
+      ['hidden_marks', 'user_id'],
+      ['key_quotas', 'key_id'],
+    ]) {
+      const left = await db.read<{ owner: Uint8Array | null }>(`SELECT ${column} AS owner FROM ${table}`);
+      expect(left.map(({ owner }) => owner && Buffer.from(owner).toString('hex'))).not.toContain(
         made.person.id.replaceAll('-', ''),
       );
     }

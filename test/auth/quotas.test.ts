@@ -3,12 +3,13 @@
  * @tier fast
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mayKeepAnswer, sweepQuotas } from '../../src/auth/quotas.ts';
+import { createKey } from '../../src/auth/service.ts';
 import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract/index.ts';
-import { mayKeepAnswer } from '../../src/auth/quotas.ts';
 import { type Input, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 
-// What a key may make only so many of in a day, whichever instance it asks.
+// What a user may make only so many of in a day, whichever instance and by whichever key they ask.
 
 let app: TestApp;
 let now: Date;
@@ -43,7 +44,7 @@ describe('daily quotas', () => {
 
   test('the bytes of kept answers: to the last one', async () => {
     const keep = (bytes: number): Promise<boolean> =>
-      app.context.db.transaction((tx) => mayKeepAnswer(tx, { keyId: user.keyId, now }, bytes));
+      app.context.db.transaction((tx) => mayKeepAnswer(tx, { userId: user.id, now }, bytes));
     expect([await keep(DAILY_KEPT_ANSWERS - 2), await keep(3), await keep(2), await keep(1)]).toEqual([
       true,
       false,
@@ -52,7 +53,7 @@ describe('daily quotas', () => {
     ]);
   });
 
-  test('creations that meet count for their own keys', async () => {
+  test('creations that meet count for their own users', async () => {
     const other = await app.aUser();
     await app.call('game.batchCreate', gamesWithTags(0, 3), user.key);
     // As if the others had been made today.
@@ -73,7 +74,7 @@ describe('daily quotas', () => {
     await expectExactCounts(app.context.db);
   });
 
-  test('creations that meet and make tags are counted for the key that came first, and stored together', async () => {
+  test('creations that meet and make tags are counted for the user who came first, and stored together', async () => {
     const authors = await Promise.all(Array.from({ length: 8 }, () => app.aUser()));
     let transactions = 0;
     const { db } = app.context;
@@ -101,7 +102,7 @@ describe('daily quotas', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, String(UNTIL_MIDNIGHT_S)]);
     expect(refused.body.error.json.data).toMatchObject({
       reason: 'QUOTA_EXCEEDED',
-      hint: `A key may make ${DAILY_TAGS} new tags a day. This one has made ${DAILY_TAGS - 10}, and would make 11 more. The next day begins at midnight UTC, in 3 hours.`,
+      hint: `A user may make ${DAILY_TAGS} new tags a day. This one has made ${DAILY_TAGS - 10}, and would make 11 more. The next day begins at midnight UTC, in 3 hours.`,
     });
     expect(await count('tags')).toBe(DAILY_TAGS - 10);
     expect(await count("games WHERE title = 'x'")).toBe(0);
@@ -134,7 +135,7 @@ describe('daily quotas', () => {
     await app.fail('game.batchCreate', gamesOfTypes(150, 51), 429, user.key);
     await app.call('game.batchCreate', gamesOfTypes(150, 50), user.key);
     const { data } = await app.fail('game.create', { title: 'x', gameType: 'new' }, 429, user.key);
-    expect(data.hint).toContain(`A key may make ${DAILY_GAME_TYPES} new types of games a day.`);
+    expect(data.hint).toContain(`A user may make ${DAILY_GAME_TYPES} new types of games a day.`);
     expect(await count("counters WHERE name LIKE 'games:T%'")).toBe(DAILY_GAME_TYPES);
     await app.aGame({ gameType: 't7' }, user);
     await app.aGame({ gameType: 'new' });
@@ -177,11 +178,31 @@ describe('daily quotas', () => {
       expect(await quotas()).toEqual(before);
     });
 
-    test('goes when the next one begins', async () => {
+    test('is that of all keys of a user together', async () => {
+      const wanted = { userId: user.id, name: 'another', scopes: ['content:write'], expiresAt: null } as const;
+      const keys = await Promise.all([1, 2, 3, 4].map(() => createKey(app.context.db, wanted, now)));
+      const create = (n: number, input: object) => app.send('game.create', { title: 'x', ...input }, keys[n]!.key);
+      await Promise.all([0, 1, 2].map((n) => create(n, { gameType: `T${n}`, tagNames: tags(9 * n, 9) })));
+      expect(await quotas()).toEqual([
+        { what: 'game types', day: '2026-04-01', n: 3 },
+        { what: 'tags', day: '2026-04-01', n: 27 },
+      ]);
+      await app.context.db.transaction((tx) =>
+        tx.execute("UPDATE key_quotas SET n = ? WHERE what = 'game types'", [DAILY_GAME_TYPES]),
+      );
+      expect((await create(3, { gameType: 'new' })).status).toBe(429);
+    });
+
+    test('is swept when nobody can be in that day any more, whoever made it', async () => {
       await app.aGame({ gameType: 'RPG', tagNames: ['a'] }, user);
-      now = new Date('2026-04-03T12:00:00.000Z');
+      const sweep = (): Promise<boolean> => sweepQuotas(app.context.db.background, now);
+      now = new Date('2026-04-02T12:00:00.000Z');
+      await sweep();
+      expect(await quotas()).toHaveLength(2);
       await app.aGame({ tagNames: ['b'] }, user);
-      expect(await quotas()).toEqual([{ what: 'tags', day: '2026-04-03', n: 1 }]);
+      now = new Date('2026-04-03T12:00:00.000Z');
+      expect(await sweep()).toBe(false);
+      expect(await quotas()).toEqual([{ what: 'tags', day: '2026-04-02', n: 1 }]);
     });
   });
 });

@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { MAX_TAILS, type Reason, SITE_FACTOR } from '../../contract/index.ts';
+import { MAX_TAILS, type Reason, SITE_FACTOR, USER_FACTOR } from '../../contract/index.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { clientSubnet } from '../../src/limits/caller.ts';
 import { KeyWatch } from '../../src/rpc/trpc/key-watch.ts';
@@ -15,8 +15,8 @@ describe('the places of tails', () => {
   beforeEach(() => {
     places = new TailPlaces();
   });
-  const from = (address: string) => places.reserve({ name: clientSubnet(address), hasKey: false });
-  const by = (key: string) => places.reserve({ name: key, hasKey: true });
+  const from = (address: string) => places.reserve({ name: clientSubnet(address), userId: undefined });
+  const by = (key: string, userId = `user of ${key}`) => places.reserve({ name: key, userId });
 
   /** Takes as many places as it gets. */
   const takeAll = (take: (n: number) => () => void): { count: number; reason: Reason } => {
@@ -36,9 +36,9 @@ describe('the places of tails', () => {
   });
 
   test('are there for keys where callers have no limits, too', () => {
-    const anyone = (hasKey: boolean) => () => places.reserve({ name: undefined, hasKey });
-    expect(takeAll(anyone(false)).count).toBe(8000);
-    expect(takeAll(anyone(true)).count).toBe(2000);
+    const anyone = (userId: string | undefined) => () => places.reserve({ name: undefined, userId });
+    expect(takeAll(anyone(undefined)).count).toBe(8000);
+    expect(takeAll(anyone('a user')).count).toBe(2000);
   });
 
   test('may all be taken by keys, and are free again when they are given back', () => {
@@ -55,6 +55,15 @@ describe('the places of tails', () => {
     expect(takeAll(() => from('192.0.2.1'))).toEqual({ count: MAX_TAILS, reason: 'RATE_LIMITED' });
     taken[0]!();
     expect(takeAll(() => by('a key')).count).toBe(1);
+  });
+
+  test('of all keys of a user together are four times those of one, and others have theirs', () => {
+    expect(takeAll((n) => by(`key ${n % 99}`, 'a user'))).toEqual({
+      count: USER_FACTOR * MAX_TAILS,
+      reason: 'RATE_LIMITED',
+    });
+    expect(() => by('another key', 'a user')).toThrow('RATE_LIMITED');
+    expect(takeAll(() => by('a key', 'another user')).count).toBe(MAX_TAILS);
   });
 
   test('of all networks of a /48 together are eight times those of one', () => {

@@ -322,7 +322,7 @@ describe('event.tail', () => {
     /** Takes places for tails without a key. */
     const take = (count: number, address: (n: number) => string): (() => void) => {
       const taken = Array.from({ length: count }, (_, n) =>
-        limited.context.tailPlaces.reserve({ name: clientSubnet(address(n)), hasKey: false }),
+        limited.context.tailPlaces.reserve({ name: clientSubnet(address(n)), userId: undefined }),
       );
       return () => {
         for (const giveBack of taken) giveBack();

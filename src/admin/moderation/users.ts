@@ -1,4 +1,3 @@
-import { In } from 'typeorm';
 import { currentDate, sleep } from '../../base/runtime.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
@@ -8,7 +7,7 @@ import { countHidden } from './hidden/read.ts';
 import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
-import { keysIn } from '../../auth/entity.ts';
+import { keyQuotasIn, keysIn } from '../../auth/entity.ts';
 import { deleteUsesOf } from '../../consumers/use/store.ts';
 import { hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
@@ -156,10 +155,12 @@ const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Del
     if (!(await isBare(tx, id))) return false;
     const keys = await keysIn(tx).find({ select: { id: true }, where: { userId: id } });
     for (const part of partsOf(keys)) {
-      const ids = part.map((row) => row.id);
-      await tx.manager.delete('KeyQuota', { keyId: In(ids) });
-      await deleteUsesOf(tx, ids);
+      await deleteUsesOf(
+        tx,
+        part.map((row) => row.id),
+      );
     }
+    await keyQuotasIn(tx).delete({ userId: id });
     await deleteUserRow(tx, id);
     await record(tx, { name: by.name, now: currentDate() }, { action, subject: `user ${id}`, before });
     return true;

@@ -9,8 +9,7 @@ const USABLE = new RegExp(idempotencyKey.pattern);
 export interface IdempotentCall {
   /** Identifies the call and its repetitions, 32 bytes. */
   callHash: Buffer;
-  /** The API key it came with, and its user. */
-  apiKeyId: string;
+  /** The user who makes it. */
   userId: string;
   /** The digest of the input, 32 bytes. */
   inputHash: () => Buffer;
@@ -83,7 +82,6 @@ export const idempotentCall = ({
   let inputHash: Buffer | undefined;
   return {
     callHash: sha256(JSON.stringify([apiKeyId, operation, position, key])),
-    apiKeyId,
     userId,
     inputHash: () => (inputHash ??= sha256(canonical(input()))),
     encode,

@@ -3,7 +3,7 @@ import { ForeignKeyError, type Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
-import { mayKeepAnswer, type Quota } from '../quotas.ts';
+import { mayKeepAnswer } from '../quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
 import { withoutGone } from './shown-rows.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
@@ -11,7 +11,6 @@ import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 /** By then, the call under way has usually ended. */
 const RETRY_AFTER_S = 1;
 
-const quotaFor = ({ apiKeyId }: IdempotentCall, now: Date): Quota => ({ keyId: apiKeyId, now });
 const sizeOf = (answer: string): number => Buffer.byteLength(answer);
 
 /** Makes the output of a write, in its transaction. */
@@ -175,7 +174,7 @@ export class Writes {
           const output = await work(tx);
           const answer = idempotent.encode(keep(output));
           // Also where rates are off: it bounds what is stored.
-          const isKept = !look || (await mayKeepAnswer(tx, quotaFor(idempotent, now), sizeOf(answer)));
+          const isKept = !look || (await mayKeepAnswer(tx, { userId: idempotent.userId, now }, sizeOf(answer)));
           const kept = isKept ? answer : NOT_KEPT;
           await save(tx, [{ call: idempotent, answer: kept }], memory, now);
           attempted.set(idempotent, { result: output, answer: kept });

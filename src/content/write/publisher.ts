@@ -121,7 +121,7 @@ const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<M
 };
 
 /**
- * Counts the new tags of several calls, each for the first key that uses it. Quotas are locked in one order. Calls beyond a
+ * Counts the new tags of several calls, each for the user who comes first. Quotas are locked in one order. Calls beyond a
  * quota, and calls with new types, which are rare, are stored in smaller groups instead. @throws NotTogether
  */
 const counterOfAll = (
@@ -138,7 +138,7 @@ const counterOfAll = (
       const own = slugsOf(draft.tagNames).filter((slug) => !found.has(slug) && !claimed.has(slug));
       for (const slug of own) claimed.add(slug);
       if (quota && own.length > 0) {
-        made.set(quota.keyId, { quota, n: own.length + (made.get(quota.keyId)?.n ?? 0) });
+        made.set(quota.userId, { quota, n: own.length + (made.get(quota.userId)?.n ?? 0) });
       }
     }
     try {

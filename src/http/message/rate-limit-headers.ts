@@ -2,12 +2,6 @@
 import type { Policy, RateLimitStatus } from '../../limits/rate-limit/buckets.ts';
 
 const MS = 1000;
-/** The unit of a quota that is not a number of requests. */
-const units: Readonly<Record<string, string>> = {
-  work: ';qu="milliseconds"',
-  'work-48': ';qu="milliseconds"',
-};
-
 const items = new Map<Policy, string>();
 
 /** `"read";q=600;w=60` */
@@ -15,7 +9,8 @@ const policyItem = (policy: Policy): string => {
   let item = items.get(policy);
   if (item === undefined) {
     const { name, quota, seconds } = policy;
-    item = `"${name}";q=${quota};w=${seconds}${units[name] ?? ''}`;
+    const unit = name.startsWith('work') ? ';qu="milliseconds"' : '';
+    item = `"${name}";q=${quota};w=${seconds}${unit}`;
     items.set(policy, item);
   }
   return item;

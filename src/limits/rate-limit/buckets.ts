@@ -4,12 +4,16 @@ export interface Policy {
   readonly name: string;
   readonly quota: number;
   readonly seconds: number;
+  /** The callers who share it, in words; undefined for the policy of one caller. */
+  readonly sharers?: string;
 }
 
 /** A charge to the bucket that `owner` has for the policy. */
 export interface Charge {
   policy: Policy;
   owner: string;
+  /** The owner of the buckets that are charged with it; undefined where there are none. */
+  group?: string | undefined;
   /** In units of the quota; 0 asks whether anything is left. */
   cost: number;
 }

@@ -2,7 +2,7 @@ import { AppError } from '../../base/errors.ts';
 import type { Buckets, Charge, ChargeOutcome, Policy, RateLimitRefusal, RateLimitStatus } from './buckets.ts';
 import type { Classified } from './call-class.ts';
 import { clientSubnet, siteOf } from '../caller.ts';
-import { type Policies, policiesOf, type Quotas, sitePolicyOf } from './policies.ts';
+import { type Policies, policiesOf, type Quotas, type SharedPolicies, sharedPoliciesOf } from './policies.ts';
 
 /** Called with the status of a caller under a policy. */
 export type OnRateLimit = (status: RateLimitStatus) => void;
@@ -13,7 +13,15 @@ export interface RateLimitKey {
   owner: string;
   /** Whether the owner is a key. */
   isKnown: boolean;
+  /** The owners with whom it shares further rates: the keys of a user, or the networks of an IPv6 site. */
+  group: { name: string; policies: SharedPolicies } | undefined;
   note: OnRateLimit;
+}
+
+/** A caller with an API key, as far as limits know one. */
+interface KeyHolder {
+  userId: string;
+  key: { id: string };
 }
 
 const MS = 1000;
@@ -24,49 +32,55 @@ const inSeconds = (ms: number): string => {
   return seconds === 1 ? 'a second' : `${seconds} seconds`;
 };
 
-const refused = ({ policy: { name, quota, seconds }, roomInMs }: RateLimitRefusal): AppError =>
+const refused = ({ policy: { name, quota, seconds, sharers }, roomInMs }: RateLimitRefusal): AppError =>
   new AppError('RATE_LIMITED', {
     retryAfter: Math.max(1, Math.ceil(roomInMs / MS)),
-    hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds. There is room again in ${inSeconds(roomInMs)}.`,
+    hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds${sharers === undefined ? '' : ` for ${sharers} together`}. There is room again in ${inSeconds(roomInMs)}.`,
   });
 
-/** Leaves out statuses of IPv6 sites that are not tighter than the status of the network before them. */
-const withoutLooserSites = (
-  statuses: readonly RateLimitStatus[],
-  sites: ReadonlyMap<Policy, Policy>,
-): readonly RateLimitStatus[] =>
-  statuses.filter((status, index) => {
-    const before = statuses[index - 1];
-    return !before || sites.get(before.policy) !== status.policy || status.left < before.left;
-  });
+/** A charge and, where the owner shares a rate with others, the same charge to their group. */
+const chargesTo = ({ owner, group }: RateLimitKey, policy: Policy, cost: number): Charge[] => {
+  const charge = { policy, owner, group: group?.name, cost };
+  const shared = group?.policies.get(policy);
+  return group && shared ? [charge, { ...charge, policy: shared, owner: group.name }] : [charge];
+};
 
-/** Charges callers and refuses those without quota: by key, or by client subnet, and by the site of that. */
+/** Leaves out statuses of groups that are not tighter than the status of the owner before them. */
+const withoutLooserGroups = (statuses: readonly RateLimitStatus[]): readonly RateLimitStatus[] =>
+  statuses.filter(
+    ({ policy, left }, index) => policy.sharers === undefined || left < (statuses[index - 1] as RateLimitStatus).left,
+  );
+
+/** Charges callers and refuses those without quota: by key and by user, or by client subnet and by the site of that. */
 export class RateLimiter {
   readonly policies: Policies;
-  /** The policies of IPv6 sites, by those of their subnets. */
-  readonly #sitePolicies: ReadonlyMap<Policy, Policy>;
+  readonly #shared: ReturnType<typeof sharedPoliciesOf>;
   readonly #buckets: Buckets;
   readonly #onRefusal: ((policy: string) => void) | undefined;
 
   /** `onRefusal` is called with the policy that refused a caller. */
   constructor(quotas: Quotas, buckets: Buckets, onRefusal?: (policy: string) => void) {
     this.policies = policiesOf(quotas);
-    const { anonymous, search, work, keys } = this.policies;
-    this.#sitePolicies = new Map([anonymous, search, work, keys].map((policy) => [policy, sitePolicyOf(policy)]));
+    this.#shared = sharedPoliciesOf(this.policies);
     this.#buckets = buckets;
     this.#onRefusal = onRefusal;
   }
 
   /** Every policy that may refuse a caller. */
   get allPolicies(): readonly Policy[] {
-    return [...Object.values(this.policies), ...this.#sitePolicies.values()];
+    return [...Object.values(this.policies), ...this.#shared.site.values(), ...this.#shared.user.values()];
   }
 
-  /** The limit key of an API key or, without one, of an address. */
-  keyOf(keyId: string | undefined, address: string, note: OnRateLimit): RateLimitKey {
-    return keyId === undefined
-      ? { owner: clientSubnet(address), isKnown: false, note }
-      : { owner: keyId, isKnown: true, note };
+  /** The limit key of a caller with an API key or, without one, of an address. */
+  keyOf(caller: KeyHolder | undefined, address: string, note: OnRateLimit): RateLimitKey {
+    if (caller) {
+      const group = { name: caller.userId, policies: this.#shared.user };
+      return { owner: caller.key.id, isKnown: true, group, note };
+    }
+    const owner = clientSubnet(address);
+    const site = siteOf(owner);
+    const group = site === undefined ? undefined : { name: site, policies: this.#shared.site };
+    return { owner, isKnown: false, group, note };
   }
 
   /**
@@ -74,27 +88,23 @@ export class RateLimiter {
    * @throws AppError RATE_LIMITED
    */
   chargeCall(limitKey: RateLimitKey, effect: 'read' | 'write'): void | Promise<void> {
-    const { owner } = limitKey;
     return this.#charge(limitKey, [
-      { policy: this.#policyOf(limitKey, effect), owner, cost: 1 },
-      { policy: this.policies.work, owner, cost: 0 },
+      ...chargesTo(limitKey, this.#policyOf(limitKey, effect), 1),
+      ...chargesTo(limitKey, this.policies.work, 0),
     ]);
   }
 
   /** Charges what a call costs beyond one, by its input, valid or not. @throws AppError RATE_LIMITED */
   chargeInput(limitKey: RateLimitKey, { callClass, charge }: Classified): void | Promise<void> {
-    const { owner } = limitKey;
-    if (callClass === 'search') {
-      return this.#charge(limitKey, [{ policy: this.policies.search, owner, cost: 1 }]);
-    }
+    if (callClass === 'search') return this.#charge(limitKey, chargesTo(limitKey, this.policies.search, 1));
     if (charge > 1) {
-      return this.#charge(limitKey, [{ policy: this.#policyOf(limitKey, callClass), owner, cost: charge - 1 }]);
+      return this.#charge(limitKey, chargesTo(limitKey, this.#policyOf(limitKey, callClass), charge - 1));
     }
   }
 
   /** Charges milliseconds of work. */
-  chargeWork({ owner }: RateLimitKey, ms: number): void {
-    this.#add({ policy: this.policies.work, owner, cost: ms });
+  chargeWork(limitKey: RateLimitKey, ms: number): void {
+    this.#add(chargesTo(limitKey, this.policies.work, ms));
   }
 
   /** The status of an address, before the caller is authenticated. */
@@ -105,11 +115,8 @@ export class RateLimiter {
   /** Reserves key look-ups for an address, and refunds those of keys that exist. */
   keyLookUp(address: string, note: OnRateLimit): { reserve: () => void | Promise<void>; refund: () => void } {
     const limitKey = this.keyOf(undefined, address, note);
-    const charge: Charge = { policy: this.policies.keys, owner: limitKey.owner, cost: 1 };
-    return {
-      reserve: () => this.#charge(limitKey, [charge]),
-      refund: () => this.#add({ ...charge, cost: -1 }),
-    };
+    const charges = (cost: 1 | -1): Charge[] => chargesTo(limitKey, this.policies.keys, cost);
+    return { reserve: () => this.#charge(limitKey, charges(1)), refund: () => this.#add(charges(-1)) };
   }
 
   #policyOf({ isKnown }: RateLimitKey, effect: 'read' | 'write'): Policy {
@@ -117,26 +124,19 @@ export class RateLimiter {
     return isKnown ? this.policies.read : this.policies.anonymous;
   }
 
-  /** A charge, and the same charge to the site of its owner. */
-  #withSite(charge: Charge): Charge[] {
-    const owner = siteOf(charge.owner);
-    const policy = owner === undefined ? undefined : this.#sitePolicies.get(charge.policy);
-    return owner === undefined || policy === undefined ? [charge] : [charge, { ...charge, policy, owner }];
-  }
-
-  #add(charge: Charge): void {
-    for (const one of this.#withSite(charge)) this.#buckets.add(one);
+  #add(charges: readonly Charge[]): void {
+    for (const charge of charges) this.#buckets.add(charge);
   }
 
   #charge(limitKey: RateLimitKey, charges: readonly Charge[]): void | Promise<void> {
-    const outcome = this.#buckets.consume(charges.flatMap((charge) => this.#withSite(charge)));
+    const outcome = this.#buckets.consume(charges);
     // A promise would cost as much as the rest where memory answers at once.
     if (outcome instanceof Promise) return outcome.then((later) => this.#settle(limitKey, later));
     this.#settle(limitKey, outcome);
   }
 
   #settle({ note }: RateLimitKey, { statuses, refusal }: ChargeOutcome): void {
-    for (const status of withoutLooserSites(statuses, this.#sitePolicies)) note(status);
+    for (const status of withoutLooserGroups(statuses)) note(status);
     if (!refusal) return;
     this.#onRefusal?.(refusal.policy.name);
     throw refused(refusal);

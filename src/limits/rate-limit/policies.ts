@@ -1,4 +1,11 @@
-import { RATE_SECONDS, rates, type RateName, SITE_FACTOR, UNKNOWN_KEYS } from '../../../contract/limits.ts';
+import {
+  RATE_SECONDS,
+  rates,
+  type RateName,
+  SITE_FACTOR,
+  UNKNOWN_KEYS,
+  USER_FACTOR,
+} from '../../../contract/limits.ts';
 import type { Policy } from './buckets.ts';
 
 /** The quota of each rate. */
@@ -18,8 +25,17 @@ export const policiesOf = (quotas: Quotas): Policies => ({
   keys: policy('keys', UNKNOWN_KEYS),
 });
 
-/** The policy that the subnets of an IPv6 site share. */
-export const sitePolicyOf = ({ name, quota }: Policy): Policy => policy(`${name}-48`, SITE_FACTOR * quota);
+/** The policies that several callers share, by those of one caller. */
+export type SharedPolicies = ReadonlyMap<Policy, Policy>;
+
+const shared = (policies: readonly Policy[], suffix: string, factor: number, sharers: string): SharedPolicies =>
+  new Map(policies.map((own) => [own, { ...policy(`${own.name}-${suffix}`, factor * own.quota), sharers }]));
+
+/** The policies that the subnets of an IPv6 site share, and those that the keys of a user share. */
+export const sharedPoliciesOf = ({ anonymous, read, write, search, work, keys }: Policies) => ({
+  site: shared([anonymous, search, work, keys], '48', SITE_FACTOR, 'all networks of an IPv6 /48'),
+  user: shared([read, write, search, work], 'user', USER_FACTOR, 'all keys of a user'),
+});
 
 const MOST = 1_000_000;
 const NAMES = Object.keys(rates) as RateName[];

@@ -1,4 +1,4 @@
-import { MAX_TAILS, SITE_FACTOR } from '../../../contract/index.ts';
+import { MAX_TAILS, SITE_FACTOR, USER_FACTOR } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { siteOf } from '../../limits/caller.ts';
 
@@ -12,7 +12,8 @@ const RETRY_S = 10;
 export interface TailOwner {
   /** The key or the network that it counts for; undefined where callers have no limits. */
   name: string | undefined;
-  hasKey: boolean;
+  /** The user of the key; undefined without one. */
+  userId: string | undefined;
 }
 
 /** Some tails that count together. */
@@ -22,14 +23,15 @@ interface Share {
   hint: string;
 }
 
-const sharesOf = ({ name, hasKey }: TailOwner): Share[] => {
+const sharesOf = ({ name, userId }: TailOwner): Share[] => {
   if (name === undefined) return [];
   const hint = `A key, or an address without one, may have ${MAX_TAILS} tails at a time.`;
   const own = { name, most: MAX_TAILS, hint };
-  const site = hasKey ? undefined : siteOf(name);
-  if (site === undefined) return [own];
-  const most = SITE_FACTOR * MAX_TAILS;
-  return [own, { name: site, most, hint: `All networks of an IPv6 /48 may have ${most} tails at a time together.` }];
+  const group = userId ?? siteOf(name);
+  if (group === undefined) return [own];
+  const most = (userId === undefined ? SITE_FACTOR : USER_FACTOR) * MAX_TAILS;
+  const sharers = userId === undefined ? 'networks of an IPv6 /48' : 'keys of a user';
+  return [own, { name: group, most, hint: `All ${sharers} may have ${most} tails at a time together.` }];
 };
 
 /** Counts the open tails of a process, and those of each caller. */
@@ -43,16 +45,16 @@ export class TailPlaces {
     const shares = sharesOf(owner);
     const full = shares.find(({ name, most }) => (this.#taken.get(name) ?? 0) >= most);
     if (full) throw new AppError('RATE_LIMITED', { retryAfter: RETRY_S, hint: full.hint });
-    if (this.#size >= MOST || (!owner.hasKey && this.#withoutKey >= MOST_WITHOUT_KEY)) {
+    if (this.#size >= MOST || (owner.userId === undefined && this.#withoutKey >= MOST_WITHOUT_KEY)) {
       throw new AppError('OVERLOADED', { retryAfter: RETRY_S });
     }
     this.#count(owner, shares, 1);
     return () => this.#count(owner, shares, -1);
   }
 
-  #count({ hasKey }: TailOwner, shares: readonly Share[], by: 1 | -1): void {
+  #count({ userId }: TailOwner, shares: readonly Share[], by: 1 | -1): void {
     this.#size += by;
-    if (!hasKey) this.#withoutKey += by;
+    if (userId === undefined) this.#withoutKey += by;
     for (const { name } of shares) {
       const count = (this.#taken.get(name) ?? 0) + by;
       if (count === 0) this.#taken.delete(name);

@@ -13,7 +13,7 @@ import type { BodyReader } from '../../http/message/body.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import { assertJson, assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
-import { callerOf } from '../../limits/caller.ts';
+import { clientSubnet } from '../../limits/caller.ts';
 import { keyIn } from '../access.ts';
 import type { RpcContext } from '../context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
@@ -213,8 +213,8 @@ export const tailTransport = (
     const caller = await calls.authenticate(context);
     await calls.charge(caller, context);
     const input = await readInput(request, caller, context);
-    const name = callerOf(caller && context.authorization, context.address);
-    const release = places.reserve({ name: limits && name, hasKey: caller !== undefined });
+    const name = limits && (caller?.key.id ?? clientSubnet(context.address));
+    const release = places.reserve({ name, userId: caller?.userId });
     if (response.destroyed) {
       release();
       return;

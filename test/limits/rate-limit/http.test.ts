@@ -7,6 +7,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type Reason, SENT_BYTES_PER_MS, UNKNOWN_KEYS } from '../../../contract/index.ts';
 import { generateKey } from '../../../src/auth/format.ts';
+import { createKey } from '../../../src/auth/service.ts';
 import { reasonOf } from '../../harness/app/published.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 
@@ -110,6 +111,19 @@ describe('each class of calls', () => {
     await start(RATES);
     const input = encodeURIComponent(JSON.stringify({ json: { ...LIST, search: 'x' } }));
     expect(await answeredOf(() => ask(`game.list?input=${input}`, { method: 'GET' }))).toBe(3);
+  });
+
+  test('by keys of one user: all together have four times the rate of one', async () => {
+    await start(RATES);
+    const user = await app.aUser();
+    const wanted = { userId: user.id, name: 'another', scopes: ['content:write'], expiresAt: null } as const;
+    let answered = 0;
+    for (let n = 0; n < 6; n += 1) {
+      const { key } = await createKey(app.context.db, wanted, new Date());
+      answered += await answeredOf(() => call('game.create', { title: 'x' }, { ...user, key }));
+    }
+    expect(answered).toBe(4 * 5);
+    expect((await call('user.updateProfile', {}, await app.aUser())).status).toBe(200);
   });
 
   test('calls that the caller may not make cost nothing', async () => {

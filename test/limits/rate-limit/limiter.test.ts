@@ -4,16 +4,17 @@
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { classify } from '../../../src/limits/rate-limit/call-class.ts';
-import { READS_PER_HIGH_COST, SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../../contract/index.ts';
+import { READS_PER_HIGH_COST, SITE_FACTOR, UNKNOWN_KEYS, USER_FACTOR, VIEW_SECONDS } from '../../../contract/index.ts';
 import { AppError } from '../../../src/base/errors.ts';
 import { RateLimitHeaders } from '../../../src/http/message/rate-limit-headers.ts';
 import { MOST_DEBT, type Policy, type RateLimitStatus } from '../../../src/limits/rate-limit/buckets.ts';
 import { LocalBuckets } from '../../../src/limits/rate-limit/stores/memory.ts';
 import type { Redis } from '../../../src/limits/rate-limit/stores/redis.ts';
 import { SharedBuckets } from '../../../src/limits/rate-limit/stores/shared.ts';
-import { clientSubnet, siteOf } from '../../../src/limits/caller.ts';
+import { callerOf, clientSubnet, noteUser, siteOf } from '../../../src/limits/caller.ts';
 import { parseQuotas, QuotaError } from '../../../src/limits/rate-limit/policies.ts';
-import { RateLimiter } from '../../../src/limits/rate-limit/limiter.ts';
+import { type RateLimitKey, RateLimiter } from '../../../src/limits/rate-limit/limiter.ts';
+import { keyOfWord } from '../../../src/auth/format.ts';
 import { FirstViews } from '../../../src/limits/rate-limit/first-views.ts';
 
 let now = 0;
@@ -185,6 +186,17 @@ describe('the network of an address', () => {
   });
 });
 
+test('the keys of a user take turns as one caller, as soon as they worked once', () => {
+  const [one, other, strange] = ['one', 'other', 'strange'].map((word) => `Bearer ${keyOfWord(word)}`);
+  const before = [one, other, strange].map((authorization) => callerOf(authorization, '192.0.2.1'));
+  expect(new Set(before).size).toBe(3);
+  expect(keyOfWord('one')).not.toBe(before[0]);
+  for (const authorization of [one, other]) noteUser(authorization!, 'their user');
+  const after = [one, other, strange].map((authorization) => callerOf(authorization, '192.0.2.1'));
+  expect(after).toEqual(['their user', 'their user', before[2]]);
+  expect(callerOf(undefined, '2001:db8::1')).toBe('2001:db8:0:0::/64');
+});
+
 describe('RATE_LIMIT', () => {
   const defaults = { read: 3000, anonymous: 600, write: 120, search: 120, work: 30_000 };
 
@@ -234,8 +246,8 @@ describe('the rates of a caller', () => {
   const batch = { effect: 'write', cost: 'usual', searchMember: undefined, recordsMember: 'games' } as const;
   let rates: RateLimiter;
   let noted: RateLimitStatus[];
-  const accountOf = (key: string | undefined, address = '192.0.2.1') =>
-    rates.keyOf(key, address, (standing) => noted.push(standing));
+  const accountOf = (id: string | undefined, address = '192.0.2.1', userId = `user of ${id}`) =>
+    rates.keyOf(id === undefined ? undefined : { userId, key: { id } }, address, (standing) => noted.push(standing));
   beforeEach(() => {
     rates = new RateLimiter(quotas, new LocalBuckets(clock));
     noted = [];
@@ -268,6 +280,37 @@ describe('the rates of a caller', () => {
     expect(enter('192.0.2.1')).toBeUndefined();
     rates.chargeWork(accountOf(undefined, '2001:db8:2::1'), 9000);
     expect(enter('2001:db8:2:1::1')?.details.hint).toContain('`work-48`');
+  });
+
+  test.each([
+    ['read', quotas.read, (rate: RateLimiter, of: RateLimitKey) => rate.chargeCall(of, 'read')],
+    ['write', quotas.write, (rate: RateLimiter, of: RateLimitKey) => rate.chargeCall(of, 'write')],
+    [
+      'search',
+      quotas.search,
+      (rate: RateLimiter, of: RateLimitKey) => rate.chargeInput(of, { callClass: 'search', cost: 1, charge: 1 }),
+    ],
+  ] as const)('of all keys of a user together are four times those of one: %s', (name, quota, charge) => {
+    const enter = (n: number, user = 'a user') => refusalOf(() => charge(rates, accountOf(`${user} ${n}`, '', user)));
+    const passed = Array.from({ length: 99 * quota }, (_, n) => enter(n % 99)).filter((one) => !one);
+    expect(passed).toHaveLength(USER_FACTOR * quota);
+    expect(enter(100)?.details.hint).toContain(
+      `The limit \`${name}-user\` is ${USER_FACTOR * quota} in 60 seconds for all keys of a user together. There is room`,
+    );
+    expect(noted).toContainEqual(
+      expect.objectContaining({ policy: expect.objectContaining({ name: `${name}-user` }), left: 0 }),
+    );
+    expect(enter(0, 'another user')).toBeUndefined();
+  });
+
+  test('of a user’s work likewise, and one key alone never meets the limit of all', () => {
+    const keys = Array.from({ length: 8 }, (_, n) => accountOf(`key ${n}`, '', 'a user'));
+    for (let n = 0; n < 6; n += 1) rates.chargeCall(keys[0]!, 'read');
+    expect(refusalOf(() => rates.chargeCall(keys[0]!, 'read'))?.details.hint).toContain('`read`');
+    rates.chargeWork(keys[0]!, 900);
+    expect(new Set(noted.map(({ policy: { name } }) => name))).toEqual(new Set(['read', 'work']));
+    for (const one of keys) rates.chargeWork(one, 600);
+    expect(refusalOf(() => rates.chargeCall(keys[7]!, 'write'))?.details.hint).toContain('`work-user`');
   });
 
   test('of a /48 are told only when they are the tighter ones', () => {

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { SITE_FACTOR, UNKNOWN_KEYS } from '../../../contract/index.ts';
+import { SITE_FACTOR, UNKNOWN_KEYS, USER_FACTOR } from '../../../contract/index.ts';
 import { generateKey } from '../../../src/auth/format.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { makeCertificates } from '../../harness/servers/certificates.ts';
@@ -86,11 +86,25 @@ describe('two instances', () => {
       expect((await read(app)).headers.get('ratelimit')).toMatch(/^"anonymous";r=0;t=(?:60|5\d)$/);
   });
 
-  test('hold all networks of a /48 to eight times the rate of one, together', async () => {
-    await startTwo('anonymous=5');
+  test.each([
+    [
+      'networks of a /48',
+      'anonymous',
+      SITE_FACTOR,
+      (n: number) => [undefined, `2001:db8:1:${n.toString(16)}::1`] as const,
+    ],
+    [
+      'keys of a user',
+      'read',
+      USER_FACTOR,
+      (n: number) => [{ userId: 'a user', key: { id: `key ${n}` } }, ''] as const,
+    ],
+  ] as const)('hold all %s to some times the rate of one, together', async (_, name, factor, who) => {
+    await startTwo(`${name}=5`);
     const enter = async (n: number): Promise<boolean> => {
       const { limiter } = apps[n % apps.length]!.context.protection.limits!;
-      const account = limiter.keyOf(undefined, `2001:db8:1:${n.toString(16)}::1`, () => undefined);
+      const [holder, address] = who(n);
+      const account = limiter.keyOf(holder, address, () => undefined);
       try {
         await limiter.chargeCall(account, 'read');
         return true;
@@ -100,11 +114,9 @@ describe('two instances', () => {
     };
     const began = performance.now();
     const passed = (await Promise.all(Array.from({ length: 300 }, (_, n) => enter(n)))).filter(Boolean).length;
-    expect(passed).toBeGreaterThanOrEqual(SITE_FACTOR * 5);
-    expect(passed).toBeLessThanOrEqual(
-      SITE_FACTOR * 5 + Math.ceil(((performance.now() - began) * SITE_FACTOR * 5) / 60_000),
-    );
-    const keys = (await redis.command('KEYS *')).split('\r\n').filter((line) => line.includes('anonymous'));
+    expect(passed).toBeGreaterThanOrEqual(factor * 5);
+    expect(passed).toBeLessThanOrEqual(factor * 5 + Math.ceil(((performance.now() - began) * factor * 5) / 60_000));
+    const keys = (await redis.command('KEYS *')).split('\r\n').filter((line) => line.includes(name));
     // All in one slot of a cluster, which runs no script over several.
     expect(new Set(keys.map((key) => key.slice(0, key.indexOf('}')))).size).toBe(1);
     expect(keys).toHaveLength(passed + 1);
@@ -141,7 +153,7 @@ describe('two instances', () => {
       }
     }
     await apps[0]!.context.protection.limits!.limiter.chargeCall(
-      apps[0]!.context.protection.limits!.limiter.keyOf('x', '', () => undefined),
+      apps[0]!.context.protection.limits!.limiter.keyOf({ userId: 'user', key: { id: 'x' } }, '', () => undefined),
       'read',
     );
     await sleep(50);
@@ -225,7 +237,7 @@ describe('a bucket that holds what we never wrote', () => {
   test('takes nobody off Redis where work is added to it', async () => {
     await start('on');
     const { limiter } = apps[0]!.context.protection.limits!;
-    const account = limiter.keyOf('a key', '', () => undefined);
+    const account = limiter.keyOf(undefined, '127.0.0.1', () => undefined);
     limiter.chargeWork(account, 10_000);
     await until(async () => (await keysOf('work')).length > 0);
     const [key] = await keysOf('work');

@@ -33,12 +33,13 @@ export class LocalBuckets implements Buckets {
 
   consume(charges: readonly Charge[]): ChargeOutcome {
     const now = this.#now();
-    const backlogs = charges.map((charge) => this.#backlog(bucketOf(charge), now));
+    const buckets = charges.map(bucketOf);
+    const backlogs = buckets.map((bucket) => this.#backlog(bucket, now));
     const outcome = outcomeOf(charges, backlogs, refusalOf(charges, backlogs));
     if (!outcome.refusal) {
       for (const [index, charge] of charges.entries()) {
         if (charge.cost > 0)
-          this.#emptyAt.set(bucketOf(charge), now + (outcome.statuses[index] as RateLimitStatus).wholeInMs);
+          this.#emptyAt.set(buckets[index] as string, now + (outcome.statuses[index] as RateLimitStatus).wholeInMs);
       }
     }
     return outcome;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { createClient, ErrorReply, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
 import { clearImmediate, clearTimeout, performance, setImmediate, setTimeout } from '../../../base/runtime.ts';
@@ -151,7 +151,7 @@ export class Redis implements RedisStatus {
   }
 
   #hide(text: string): string {
-    return createHash('sha256').update(this.#secret).update(text).digest('base64url').slice(0, 22);
+    return hash('sha256', this.#secret + text, 'base64url').slice(0, 22);
   }
 
   async #connect(): Promise<void> {

@@ -15,7 +15,6 @@ import {
   type RateLimitStatus,
 } from '../buckets.ts';
 import type { LocalBuckets } from './memory.ts';
-import { siteOf } from '../../caller.ts';
 import { type Redis, scriptOf } from './redis.ts';
 
 /** The longest delay of charges that are sent in the background. */
@@ -140,7 +139,7 @@ export class SharedBuckets implements Buckets {
     this.#pending.clear();
   }
 
-  #nameOf({ policy, owner }: Charge): string {
-    return this.#redis.nameOf(policy.name, owner, siteOf(owner));
+  #nameOf({ policy, owner, group }: Charge): string {
+    return this.#redis.nameOf(policy.name, owner, group);
   }
 }
