@@ -15,14 +15,14 @@ import {
   ROTATION_HOURS,
 } from './limits.ts';
 import { procedure, router, Scope, scopes } from './procedure.ts';
-import { line } from './text.ts';
+import { keyless, line } from './text.ts';
 
 /** The states of a key. */
 export const keyStates = ['active', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
 
 /** The name of a key. */
-export const KeyName = line(1, lengths.keyName);
+export const KeyName = keyless(line(1, lengths.keyName));
 
 const State = z.enum(keyStates).meta({
   id: 'ApiKeyState',

@@ -3,7 +3,7 @@ import { Count, Timestamp } from './common.ts';
 import { exampleContract } from './examples.ts';
 import { lengths, MAX_CONTRACTS, MAX_NEEDED_MEMBERS, MAX_NEEDS } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
-import { form, line, text, words } from './text.ts';
+import { form, keyless, line, text, words } from './text.ts';
 
 const Pointers = z.array(z.string().regex(/^\//, 'must be a JSON pointer such as /items/*/title'));
 
@@ -62,7 +62,7 @@ export const parseConsumerContract = (name: string, source: string): ConsumerCon
 /** The JSON Schema of consumer contracts. */
 export const consumerContractSchema = (): object => z.toJSONSchema(ConsumerContract, { io: 'input' });
 
-const names = (schema: z.ZodType<string>) => z.array(schema).max(MAX_NEEDED_MEMBERS);
+const names = (schema: z.ZodString) => z.array(keyless(schema)).max(MAX_NEEDED_MEMBERS);
 const pointers = names(
   text(1, lengths.pointer, form('^[/][^\\x00]*$', 'must be a JSON pointer such as /items/*/title')),
 );
@@ -72,8 +72,8 @@ const { operation, test, sends, reads, requires, decodes, reasons } = Need.shape
 /** A need, as far as the gateway keeps it: what a file may hold has no limits. */
 const PublishedNeed = z
   .strictObject({
-    operation: described(line(1, lengths.contractName), operation),
-    test: described(text(1, lengths.testName).optional(), test),
+    operation: described(keyless(line(1, lengths.contractName)), operation),
+    test: described(keyless(text(1, lengths.testName)).optional(), test),
     sends: described(pointers, sends),
     reads: described(pointers.optional(), reads),
     requires: described(pointers.optional(), requires),
@@ -82,13 +82,11 @@ const PublishedNeed = z
   })
   .meta({ id: 'ConsumerNeedInput', description: 'What a consumer needs of an operation.' });
 
-const ConsumerName = text(1, lengths.consumer, words);
-const ContractTag = text(
-  1,
-  lengths.contractTag,
-  form('^[A-Za-z0-9][A-Za-z0-9._-]*$', 'must be letters, digits, ".", "_" and "-"'),
+const ConsumerName = keyless(text(1, lengths.consumer, words));
+const ContractTag = keyless(
+  text(1, lengths.contractTag, form('^[A-Za-z0-9][A-Za-z0-9._-]*$', 'must be letters, digits, ".", "_" and "-"')),
 );
-const GatewayVersion = line(1, lengths.version);
+const GatewayVersion = keyless(line(1, lengths.version));
 
 /** A consumer contract, as far as the gateway keeps it. */
 const PublishedContract = z

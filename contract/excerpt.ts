@@ -1,15 +1,10 @@
-import { KEY_PREFIX } from './limits.ts';
+import { withoutKeys } from './masking.ts';
 import { escapeUnseen } from './text.ts';
 
 /** Characters of an input that a message shows at most. */
 export const MAX_EXCERPT = 100;
 /** Characters read to make an excerpt: masking and escaping change the length. */
 const LOOKED_AT = 4 * MAX_EXCERPT;
-
-const KEYS = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]*`, 'gi');
-
-/** Whether a text has an API key in it, or a part of one that can be told. */
-export const holdsKey = (text: string): boolean => text.search(KEYS) !== -1;
 
 /** A text with its control characters below U+0020 as JSON writes them. */
 const escapeControls = (text: string): string =>
@@ -20,7 +15,7 @@ const escapeControls = (text: string): string =>
  * masked. Its cost does not depend on the length of the text.
  */
 export const excerpt = (text: string, max = MAX_EXCERPT): string => {
-  const looked = text.slice(0, LOOKED_AT).toWellFormed().replaceAll(KEYS, `${KEY_PREFIX}…`);
+  const looked = withoutKeys(text.slice(0, LOOKED_AT).toWellFormed());
   const shown = Array.from(escapeUnseen(escapeControls(looked)));
   const isWhole = text.length <= LOOKED_AT && shown.length <= max;
   return isWhole ? shown.join('') : `${shown.slice(0, max - 1).join('')}…`;

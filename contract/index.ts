@@ -37,7 +37,8 @@ export {
 export * from './errors.ts';
 export { eventCursorHint, eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
-export { excerpt, excerptOf, holdsKey, MAX_EXCERPT } from './excerpt.ts';
+export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
+export { holdsKey, withoutKeys } from './masking.ts';
 export { type Advise, issuesOf, pointerOf } from './issues.ts';
 export * from './limits.ts';
 export { partsOf } from './parts.ts';

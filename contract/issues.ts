@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Issue } from './errors.ts';
-import { excerptOf, holdsKey, MAX_EXCERPT } from './excerpt.ts';
+import { excerptOf, MAX_EXCERPT } from './excerpt.ts';
 import { MAX_ISSUES } from './limits.ts';
+import { holdsKey } from './masking.ts';
 
 /** A JSON pointer (RFC 6901). */
 export const pointerOf = (path: readonly PropertyKey[]): string =>

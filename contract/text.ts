@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { holdsKey } from './masking.ts';
 
 // Of each kind of text the characters that it must not hold, as they stand between the brackets of a regular expression.
 // Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
@@ -161,6 +162,14 @@ export const text = (min: number, max: number, { pattern, isRefused, faultOf }: 
     })
     .meta({ minLength: min, maxLength: max, pattern });
 };
+
+/** The texts of a schema that hold no API key: for names, which are shown and logged. */
+export const keyless = <S extends z.ZodString>(schema: S): S =>
+  schema.check((ctx) => {
+    if (!holdsKey(ctx.value)) return;
+    const message = 'must not hold an API key';
+    ctx.issues.push({ code: 'custom', input: ctx.value, message, params: { code: 'holds_key' } });
+  });
 
 /** A text on one line. */
 export const line = (min: number, max: number) => text(min, max, oneLine);

@@ -3,7 +3,7 @@ import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, Timestamp, wholeNumb
 import { exampleUser } from './examples.ts';
 import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
 import { noInput, procedure, router, Scope, scopes } from './procedure.ts';
-import { form, label, line, prose, text } from './text.ts';
+import { form, keyless, label, line, prose, text } from './text.ts';
 
 /** zod ignores a member of this name, and its sender would believe that it was stored. */
 const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
@@ -130,7 +130,7 @@ export const user = router('user', {
     access: 'user:write',
     effect: 'write',
     input: z.strictObject({
-      nickname: label(lengths.nickname).optional().describe('The display name'),
+      nickname: keyless(label(lengths.nickname)).optional().describe('The display name'),
       bio: prose(0, lengths.bio).nullable().optional().describe('A few words about the user'),
       pronouns: line(0, lengths.pronouns).nullable().optional().describe('Pronouns'),
       website: HttpUrl.nullable().optional().describe('Personal website'),

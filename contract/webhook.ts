@@ -4,6 +4,7 @@ import { Event, eventTypes, EventType } from './event.ts';
 import { exampleDelivery, exampleEvent, exampleWebhook } from './examples.ts';
 import { MAX_DELIVERIES, MAX_WEBHOOKS, ROTATION_HOURS } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
+import { keyless } from './text.ts';
 
 /** The states of a webhook. */
 export const webhookStates = ['pending', 'active', 'paused', 'disabled'] as const;
@@ -71,8 +72,9 @@ const Delivery = z
 
 const filters = {
   types: z.array(EventType).min(1).max(eventTypes.length),
-  recordId: Id,
+  recordId: keyless(Id),
 };
+const Target = keyless(HttpUrl);
 
 const ofWebhook = { id: Id.describe('The id of the webhook') };
 const { id: exampleId } = exampleWebhook;
@@ -154,7 +156,7 @@ export const webhook = router('webhook', {
     access: 'webhook:write',
     effect: 'write',
     input: z.strictObject({
-      url: HttpUrl.describe('An https URL at a public address, on a port that the operator allows: 443 or 8443'),
+      url: Target.describe('An https URL at a public address, on a port that the operator allows: 443 or 8443'),
       types: filters.types.optional().describe('Only events of these types; all by default'),
       recordId: filters.recordId.optional().describe('Only events of this record; of a tag, by its slug'),
     }),
@@ -185,7 +187,7 @@ export const webhook = router('webhook', {
     effect: 'write',
     input: z.strictObject({
       ...ofWebhook,
-      url: HttpUrl.optional().describe('The URL that is to get the events'),
+      url: Target.optional().describe('The URL that is to get the events'),
       types: filters.types.nullable().optional().describe('Only events of these types; null for all'),
       recordId: filters.recordId.nullable().optional().describe('Only events of this record; null for all'),
       state: z

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { withoutKeys } from '../../contract/index.ts';
 import { currentTime } from '../base/runtime.ts';
 import { REQUEST } from '../http/middleware/request-log.ts';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
@@ -63,6 +64,7 @@ const options: LoggerOptions = {
       const isUnsaid = others.length === 0 && typeof entry === 'object' && entry !== null && 'err' in entry;
       method.apply(this, [entry, ...(isUnsaid ? ['failed'] : others)] as Parameters<typeof method>);
     },
+    streamWrite: withoutKeys,
   },
 };
 

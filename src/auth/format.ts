@@ -18,11 +18,6 @@ const checksum = (text: string): string => {
   return digits;
 };
 
-const ANYWHERE = new RegExp(`${KEY_PREFIX}\\w+`, 'g');
-
-/** A text without the keys in it. */
-export const withoutKeys = (text: string): string => text.replaceAll(ANYWHERE, `${KEY_PREFIX}…`);
-
 /** The key with these 32 base62 characters between prefix and checksum. */
 export const keyOf = (characters: string): string => KEY_PREFIX + characters + checksum(KEY_PREFIX + characters);
 

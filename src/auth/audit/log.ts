@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { In, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
 import { currentDate } from '../../base/runtime.ts';
+import { withoutKeys } from '../../../contract/index.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
@@ -14,7 +15,7 @@ export interface Actor {
   now: Date;
 }
 
-/** A privileged act. `before` and `after` never hold a key or another secret. */
+/** A privileged act. `before` and `after` never hold a secret; a key in a text of them is masked. */
 export interface AuditEvent {
   /** The action, as the command line calls it: `keys revoke`. */
   action: string;
@@ -66,16 +67,16 @@ export const systemActor = (now = currentDate()): Actor => {
 };
 
 const stored = (state: object | null | undefined): string | null =>
-  state === null || state === undefined ? null : JSON.stringify(state);
+  state === null || state === undefined ? null : withoutKeys(JSON.stringify(state));
 
 /** Records acts in the transaction that does them, so that neither exists without the other. */
 export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: readonly AuditEvent[]): Promise<void> => {
   await entriesIn(tx).insert(
     acts.map(({ action, subject, before, after }) => ({
       id: newId(now),
-      actor: name,
+      actor: withoutKeys(name),
       action,
-      subject: Array.from(subject).slice(0, SUBJECT_LENGTH).join(''),
+      subject: Array.from(withoutKeys(subject)).slice(0, SUBJECT_LENGTH).join(''),
       before: stored(before),
       after: stored(after),
     })),

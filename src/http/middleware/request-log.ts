@@ -2,7 +2,6 @@ import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { currentDate, performance } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import { withoutKeys } from '../../auth/format.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
@@ -56,7 +55,7 @@ export const requestLog = (
         traceId,
         address,
         method: request.method,
-        path: withoutKeys(path.slice(0, LOGGED_PATH_LENGTH)),
+        path: path.slice(0, LOGGED_PATH_LENGTH),
         procedure,
         status: response.statusCode,
         reason,

@@ -1,3 +1,4 @@
+import { withoutKeys } from '../../../contract/index.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader } from '../../db/connection.ts';
 import { maintenanceIn } from './entity.ts';
@@ -24,11 +25,12 @@ export const readMaintenance = async (reader: Pick<Reader, 'manager'>): Promise<
 /** Switches maintenance on for all instances, or changes its state, and records it in the audit log. */
 export const beginMaintenance = (
   db: Pick<WorkloadPool, 'transaction'>,
-  { retryAfter, note }: Omit<MaintenanceState, 'since'>,
+  { retryAfter, note: given }: Omit<MaintenanceState, 'since'>,
   by: Actor,
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const before = (await readMaintenance(tx)) ?? null;
+    const note = given && withoutKeys(given);
     if (before?.retryAfter === retryAfter && before.note === note) return;
     await maintenanceIn(tx).delete({ name: NAME });
     await maintenanceIn(tx).insert({ name: NAME, since: before ? new Date(before.since) : by.now, retryAfter, note });

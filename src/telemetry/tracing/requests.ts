@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
-import { withoutKeys } from '../../auth/format.ts';
+import { holdsKey, withoutKeys } from '../../../contract/index.ts';
 import type { RequestObserver, RequestObservation } from '../hooks.ts';
 import { traceParentOf } from '../trace-context.ts';
 import { end, fail, type SpanScope } from './scope.ts';
@@ -24,7 +24,8 @@ const parentOf = ({ headers }: IncomingMessage): Context => {
   if (!parent) return ROOT_CONTEXT;
   const { traceId, spanId, flags: traceFlags } = parent;
   const { tracestate } = headers;
-  const traceState = typeof tracestate === 'string' ? createTraceState(tracestate) : undefined;
+  const isUsable = typeof tracestate === 'string' && !holdsKey(tracestate);
+  const traceState = isUsable ? createTraceState(tracestate) : undefined;
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,

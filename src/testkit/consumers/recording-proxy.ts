@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type RequestOptions, type ServerResponse } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import { buffer } from 'node:stream/consumers';
-import { operations } from '../../../contract/index.ts';
+import { operations, withoutKeys } from '../../../contract/index.ts';
 import { inputPartsOf, markParts } from '../../consumers/use/parts.ts';
 import { valueAt } from '../conformance/values.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
@@ -129,7 +129,7 @@ const pass = async (
   }
   const calls = callsOf(url, body.toString());
   const reasons = reasonsOf(Buffer.concat(chunks).toString(), calls.length);
-  const test = typeof named === 'string' ? decodeURIComponent(named) : undefined;
+  const test = typeof named === 'string' ? withoutKeys(decodeURIComponent(named)) : undefined;
   for (const [index, { id, envelope }] of calls.entries()) recorder.add(test, id, envelope, reasons[index]);
   outgoing.end();
 };

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { setImmediate, sleep } from '../../base/runtime.ts';
-import { operations, type Reason } from '../../../contract/index.ts';
+import { holdsKey, operations, type Reason } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorReply, sendFailure } from '../../http/message/failures.ts';
 import { sendJson } from '../../http/message/reply.ts';
@@ -63,7 +63,7 @@ export const forms = {
       .join(', or ') +
     `; then, each after a semicolon, times=1…${MOST_TIMES}, ms=0…${LONGEST_MS} for delay and drip, ` +
     `retry-after=0…${LONGEST_RETRY_AFTER_S} for a status; several, with a comma between, for attempts one after another`,
-  [NAME]: '1 to 64 letters, digits and _ . : -',
+  [NAME]: '1 to 64 letters, digits and _ . : -, and no API key',
 } as const;
 
 const refuse = (header: keyof typeof forms): AppError =>
@@ -149,7 +149,7 @@ export const faultPlanOf = (request: Request): FaultPlan => {
   const status = request.get(STATUS);
   if (status !== undefined && !has(reasons, status)) throw refuse(STATUS);
   const given = request.get(NAME);
-  if (given !== undefined && !NAMED.test(given)) throw refuse(NAME);
+  if (given !== undefined && (!NAMED.test(given) || holdsKey(given))) throw refuse(NAME);
   const header = request.get(FAULT);
   const faults = status === undefined ? (header === undefined ? [] : parseFaults(header)) : [];
   const isCounted = faults.some(({ times }) => times !== undefined);

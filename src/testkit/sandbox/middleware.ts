@@ -1,4 +1,5 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { holdsKey } from '../../../contract/index.ts';
 import type { Workspaces } from './workspaces.ts';
 import type { Context } from '../../app/context.ts';
 import { AppError } from '../../base/errors.ts';
@@ -37,11 +38,11 @@ interface SandboxOptions {
 
 const SPACE = 'X-Sandbox-Space';
 const SPACE_NAME = /^[\w.:-]{1,64}$/;
-const SPACE_FORM = '1 to 64 letters, digits and _ . : -';
+const SPACE_FORM = '1 to 64 letters, digits and _ . : -, and no API key';
 
 const spaceOf = (request: Request): string | undefined => {
   const name = request.get(SPACE);
-  if (name === undefined || SPACE_NAME.test(name)) return name;
+  if (name === undefined || (SPACE_NAME.test(name) && !holdsKey(name))) return name;
   throw new AppError('BAD_HTTP_REQUEST', { hint: `${SPACE} takes ${SPACE_FORM}.` });
 };
 

@@ -1,11 +1,12 @@
 import { Argument, Command, Option } from 'commander';
-import { line } from '../../../../contract/text.ts';
+import { keyless, line, text } from '../../../../contract/text.ts';
 import {
   type DeliveryState,
   deliveryStates,
   errorOf,
   type EventType,
   eventTypes,
+  lengths,
   MAX_WEBHOOKS,
 } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
@@ -28,7 +29,7 @@ import { note, print, printJsonLines, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b152-7c11-9d7f-3c8d2eaf5a31';
 const MOST_LISTED = 1000;
-const Reason = line(1, 200);
+const Reason = keyless(line(1, 200));
 
 const idArgument = (): Argument => new Argument('<id>', 'the id of the webhook, from `webhooks list`');
 
@@ -75,9 +76,13 @@ const create = (): Command =>
         'endpoint for a challenge, and delivers events to it once that is answered.',
     )
     .requiredOption('--user <id>', `the id of the user it belongs to, who has ${MAX_WEBHOOKS} at most`)
-    .requiredOption('--url <url>', 'the https URL that gets the events')
+    .requiredOption('--url <url>', 'the https URL that gets the events', textOf(keyless(text(1, lengths.url))))
     .option('--types <list>', 'only events of these types, comma-separated (default: all)', listOf(eventTypes))
-    .option('--record <id>', 'only events of this record; of a tag, by its slug (default: all)')
+    .option(
+      '--record <id>',
+      'only events of this record; of a tag, by its slug (default: all)',
+      textOf(keyless(text(1, lengths.id))),
+    )
     .addHelpText(
       'after',
       examples(

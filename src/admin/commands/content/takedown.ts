@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander';
-import { label } from '../../../../contract/text.ts';
+import { keyless, label } from '../../../../contract/text.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { HIDDEN_REASON_LENGTH } from '../../../content/entity.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
@@ -19,7 +19,7 @@ export interface Named {
   removable: RemovableKind;
 }
 
-const Reason = label(HIDDEN_REASON_LENGTH);
+const Reason = keyless(label(HIDDEN_REASON_LENGTH));
 
 export const hide = ({ command, words: [one], removable }: Named): Command =>
   new Command('hide')

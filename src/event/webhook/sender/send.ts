@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { withoutKeys } from '../../../../contract/index.ts';
 import { clearTimeout, currentTime, setTimeout } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
@@ -58,7 +59,7 @@ export interface Answer {
 }
 
 const shortened = (text: string): string =>
-  Array.from(text.replaceAll(/\p{Cc}+/gu, ' ').trim())
+  Array.from(withoutKeys(text.replaceAll(/\p{Cc}+/gu, ' ').trim()))
     .slice(0, KEPT_CHARACTERS)
     .join('');
 
