@@ -743,6 +743,29 @@ describe('headers', () => {
     expectFailure(await ask(`${usual}${'a:\r\n'.repeat(15_000)}Authorization: Bearer x\r\n`), tooMany);
   });
 
+  const batch = JSON.stringify({ 0: { json: {} }, 1: { json: {} } });
+  const newKey = JSON.stringify({ json: { name: 'another', scopes: ['user:read'] } });
+  test.each([
+    ['a new key', 200, '/api/trpc/apiKey.create', newKey, KEY],
+    ['a read', 200, STATS, '{}', {}],
+    ['a failure', 400, CREATE, '{', KEY],
+    ['a call that nobody may make', 401, CREATE, '{}', {}],
+    ['a batch', 200, `${STATS},game.getTypeStats?batch=1`, batch, {}],
+    ['a batch in lines', 200, `${STATS},user.me?batch=1`, batch, { 'trpc-accept': 'application/jsonl' }],
+    ['a stream', 200, '/api/trpc/event.tail', '{"json":{"maxDuration":1}}', { Accept: 'text/event-stream' }],
+    ['a tool', 200, '/mcp', '{"jsonrpc":"2.0","id":1,"method":"ping"}', { Accept: 'application/json' }],
+    ['no path of ours', 404, '/nowhere', '{}', {}],
+  ])('have no cache keep the reply to a POST: %s', async (_, status, path, body, headers) => {
+    const reply = await post(path, body, headers as Record<string, string>);
+    expect([reply.status, reply.headers['cache-control']]).toEqual([status, expect.stringMatching(/^no-store(?:,|$)/)]);
+  });
+
+  test('have no cache keep the reply to what is no request', async () => {
+    expect(parseReply(await writeRaw(app.url, 'POST / HTTP/1.1\r\nHost\r\n\r\n')).headers).toMatchObject({
+      'cache-control': 'no-store',
+    });
+  });
+
   test('have 16 KiB in all', async () => {
     expect(await ask(`${usual}X: ${'x'.repeat(15_000)}\r\n`)).toMatchObject({ status: 200 });
     const reply = await ask(`${usual}X: ${'x'.repeat(20_000)}\r\n`);

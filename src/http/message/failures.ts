@@ -4,7 +4,7 @@ import { randomNumber } from '../../base/runtime.ts';
 import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../base/errors.ts';
-import { bodyHeaders, type HeaderList, sendJson } from './reply.ts';
+import { bodyHeaders, type HeaderList, NO_STORE, sendJson } from './reply.ts';
 
 /** The shortest time in which a lack of capacity is mostly over. */
 const LEAST_RETRY_AFTER_S = 1;
@@ -114,7 +114,14 @@ export const failureMessage = (
 ): { headers: HeaderList; text: string } => {
   const text = textOf(body);
   return {
-    headers: [...common, ...Object.entries(headers).flat(), 'X-Request-Id', requestId, ...bodyHeaders(text)],
+    headers: [
+      ...common,
+      ...NO_STORE,
+      ...Object.entries(headers).flat(),
+      'X-Request-Id',
+      requestId,
+      ...bodyHeaders(text),
+    ],
     text,
   };
 };

@@ -4,9 +4,12 @@ import type { RequestHandler, Response } from 'express';
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = readonly string[];
 
+/** Has no cache keep a reply: one to a POST may hold a secret. */
+export const NO_STORE: HeaderList = ['Cache-Control', 'no-store'];
+
 /** The headers of every reply, names and values in turn. */
-const commonHeaders = ({ locals }: Response): string[] => {
-  const headers = [...locals.headers, 'X-Request-Id', locals.requestId];
+const commonHeaders = ({ locals, req: { method } }: Response): string[] => {
+  const headers = [...locals.headers, 'X-Request-Id', locals.requestId, ...(method === 'POST' ? NO_STORE : [])];
   return locals.rateLimits ? headers.concat(locals.rateLimits.headers()) : headers;
 };
 

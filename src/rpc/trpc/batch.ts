@@ -12,7 +12,7 @@ import { requestContextOf } from '../request-context.ts';
 import { type FailureContext, failureOf, toAppError } from '../../http/message/failures.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
-import { sendJson } from '../../http/message/reply.ts';
+import { NO_STORE, sendJson } from '../../http/message/reply.ts';
 import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 
@@ -108,7 +108,7 @@ const send = (request: Request, response: Response, replies: readonly BatchReply
   const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
   for (const { headers } of byPatience) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
-    const headers = ['Vary', 'trpc-accept', 'Cache-Control', 'no-store'];
+    const headers = ['Vary', 'trpc-accept', ...(request.method === 'POST' ? [] : NO_STORE)];
     sendJson(response, 200, asJsonLine(replies), headers, 'application/jsonl; charset=utf-8');
     return;
   }

@@ -37,7 +37,6 @@ const LONG_RETRY_MS = 60_000;
 
 const HEADERS = {
   'Content-Type': `${STREAM_TYPE}; charset=utf-8`,
-  'Cache-Control': 'no-cache, no-transform',
   // NGINX would hold events back.
   'X-Accel-Buffering': 'no',
 };
@@ -81,7 +80,8 @@ class Stream {
     this.#hasBegun = true;
     const response = this.#response;
     setCommonHeaders(response);
-    response.writeHead(200, HEADERS);
+    const caching = response.req.method === 'POST' ? 'no-store' : 'no-cache';
+    response.writeHead(200, { ...HEADERS, 'Cache-Control': `${caching}, no-transform` });
     this.#write(`${CONNECTED}${this.#cursor === '' ? '' : `id: ${this.#cursor}\n`}\n`);
   }
 

@@ -26,6 +26,8 @@ const check = (
   headers: OutgoingHttpHeaders,
   text: string,
 ): void => {
+  const caching = String(headers['cache-control']);
+  if (request.method === 'POST' && !caching.includes('no-store')) throw new Error(`Cache-Control is ${caching}`);
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
   const type = String(headers['content-type']);
   if (!pathname.startsWith(API) || text === '' || !type.startsWith('application/json')) return;
@@ -53,7 +55,7 @@ const headersOf = (response: ServerResponse, given: unknown): OutgoingHttpHeader
   };
 };
 
-/** The app under observation: whatever it answers to calls of procedures is held against the published document. */
+/** The app under observation: whatever it answers to calls of procedures is held against the published document, and no cache may keep a reply to POST. */
 export interface Observed {
   listener: RequestListener;
   /** @throws Error that names each reply since the last call that was not as the document says */

@@ -136,6 +136,7 @@ describe('where the path tells that a call is refused', () => {
     expect([path, reply.body.error.json.data.reason]).toEqual(['game.getById', 'OVERLOADED']);
     expect(reply.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
       'access-control-allow-origin': '*',
       'x-content-type-options': 'nosniff',
     });
