@@ -8,7 +8,7 @@ const digitsOf = (character: string): string =>
 
 /** The beginning of an API key, in whatever case and encoding, and all that may belong to it. */
 const KEYS = new RegExp(
-  `${Array.from(KEY_PREFIX, (character) => encoded(character, digitsOf(character))).join('')}${encoded('[0-9a-z]', '(?:3[0-9]|[46][1-9a-f]|[57][0-9a])')}*`,
+  `${Array.from(KEY_PREFIX, (character) => encoded(character, digitsOf(character))).join('')}${encoded('[0-9a-z]', '(?:3[0-9]|[46][1-9a-f]|[57][0-9a])')}+`,
   'gi',
 );
 

@@ -24,7 +24,7 @@ type Routers = Record<string, Record<string, Route | StreamRoute>>;
 const headers = {
   'X-Request-Id': {
     description:
-      'Identifies this request in the log: the `X-Request-Id` that you sent, if it is well-formed, or a new one.',
+      'Identifies this request in the log: the `X-Request-Id` that you sent, if it is well-formed and holds no API key, or a new one.',
     required: true,
     schema: { type: 'string' },
   },

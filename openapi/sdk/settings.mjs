@@ -32,14 +32,14 @@ export const goModuleOf = (module, version) => {
 };
 
 /**
- * The settings, with `version`, that of the SDKs, `contract`, that of the document, and `rust.library`, by which programs know
- * the crate; from major version 2 on, `go.module` ends with it, as Go demands; the path of `licenseFile`, which is written from
+ * The settings, with `version`, that of the SDKs, `contract`, that of the document, `key.prefix`, with which API keys begin, and
+ * `rust.library`, by which programs know the crate; from major version 2 on, `go.module` ends with it, as Go demands; the path of `licenseFile`, which is written from
  * where the settings are, is absolute.
  */
 export const readSettings = () => {
   const file = process.env.SDK_SETTINGS || here('settings.json');
   const settings = read(file);
-  const { info } = read(join(process.env.SDK_DOCUMENTS || here('../'), 'openapi.json'));
+  const { info, components } = read(join(process.env.SDK_DOCUMENTS || here('../'), 'openapi.json'));
   const version = sdkVersionOf(info.version, settings.revision);
   return {
     ...settings,
@@ -47,6 +47,7 @@ export const readSettings = () => {
     go: { ...settings.go, module: goModuleOf(settings.go.module, version) },
     rust: { ...settings.rust, library: settings.rust.crate.replaceAll('-', '_') },
     contract: info.version,
+    key: { prefix: components.securitySchemes.ApiKey.bearerFormat.split('[')[0] },
     version,
   };
 };

@@ -92,7 +92,13 @@ describe('database traces', () => {
     await fetch(`${served.base}/healthz`, { headers: { 'X-Request-Id': 'health' } });
     await client.call('game.getById', { id: NOBODY }, { traceparent: unrecorded.traceparent });
     for (const { traceparent } of [aPlace(), repeated]) {
-      const headers = { traceparent, 'Idempotency-Key': randomKey };
+      const headers = {
+        traceparent,
+        tracestate: `congo=${key}`,
+        'X-Request-Id': key,
+        'User-Agent': `${key}/1`,
+        'Idempotency-Key': randomKey,
+      };
       expect(await client.call('game.create', { title: 'x' }, headers)).toMatchObject({ status: 200 });
     }
     // More than there is room for at once, so that they wait for each other, and some may be refused.

@@ -17,7 +17,7 @@ const BY_OTHERS = {
     { operation: 'user.me', test: 'a program without an SDK', sends: [], reasons: [] },
     {
       operation: 'user.me',
-      test: 'another SDK',
+      test: 'another SDK with cgk_exampleDoNotUse',
       sends: [],
       reads: ['/id'],
       requires: ['/id', '/nickname'],

@@ -12,6 +12,7 @@ import { operations } from '../../../contract/index.ts';
 import { partsOf } from '../../../openapi/sdk/parts.mjs';
 import { version } from '../../../src/base/version.ts';
 import { type ConsumerContract, parseConsumerContract } from '../../../contract/consumer-contract.ts';
+import { keyOfWord } from '../../../src/auth/format.ts';
 import { inputPartsOf } from '../../../src/consumers/use/parts.ts';
 import { startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
@@ -62,7 +63,7 @@ const call = (id, body, test) => fetch(process.env.CONTENT_GATEWAY_URL + '/api/t
 });
 await call('game.list', { json: { limit: 1, page: 1, sortBy: 'views' } }, 'shows the most viewed ☆');
 await call('game.list', { json: { limit: 2, page: 1, sortBy: 'views' } }, 'shows the most viewed ☆');
-await call('game.getById', { json: { id: 'none' } }, 'says that a game is gone');
+await call('game.getById', { json: { id: 'none' } }, 'says that a game is gone to ${keyOfWord('nowhere')}');
 `;
 
 describe('record', () => {
@@ -84,7 +85,7 @@ describe('record', () => {
         test: 'shows the most viewed ☆',
         sends: ['/limit', '/page', '/sortBy', '/sortBy=views'],
       },
-      { operation: 'game.getById', test: 'says that a game is gone', sends: ['/id'] },
+      { operation: 'game.getById', test: 'says that a game is gone to cgk_…', sends: ['/id'] },
     ];
     expect(made).toEqual({
       consumer: 'shop-web',

@@ -7,7 +7,9 @@ import { Argument, Command } from 'commander';
 import { version } from '../../../base/version.ts';
 import { parseConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contractOf, startRecordingProxy } from '../../../testkit/consumers/recording-proxy.ts';
-import { wholeNumberUpTo } from '../shared/arguments.ts';
+import { lengths } from '../../../../contract/limits.ts';
+import { keyless, text } from '../../../../contract/text.ts';
+import { textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples } from '../shared/common.ts';
 import { note } from '../shared/output.ts';
 
@@ -46,7 +48,7 @@ export const recordCommand = (): Command =>
     )
     .addArgument(new Argument('[command...]', 'the command that runs the tests, after --'))
     .requiredOption('--to <url>', 'the gateway that is tested with')
-    .requiredOption('--consumer <name>', 'the name of the consumer')
+    .requiredOption('--consumer <name>', 'the name of the consumer', textOf(keyless(text(1, lengths.consumer))))
     .requiredOption('--out <file>', 'the contract: a file that your repository keeps')
     .option('--port <number>', 'the port to listen on; 0 picks a free one', wholeNumberUpTo(MAX_PORT), 4020)
     .addHelpText(

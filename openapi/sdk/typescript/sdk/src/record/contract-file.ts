@@ -21,6 +21,11 @@ interface ConsumerContract {
   readonly needs: readonly Need[];
 }
 
+const KEYS = new RegExp('{{key.prefix}}[0-9a-z]+', 'gi');
+
+/** A need without API keys in the name of its test, which a file would keep. */
+const masked = (need: Need): Need => ({ ...need, test: need.test?.replace(KEYS, '{{key.prefix}}…') });
+
 /** Needs with the same are one. */
 export const keyOf = ({ test, operation, sends }: Pick<Need, 'test' | 'operation' | 'sends'>): string =>
   JSON.stringify([test, operation, sends]);
@@ -109,7 +114,7 @@ export const addNeeds = (file: string, needs: readonly Need[]): void =>
       ...earlier,
       consumer: process.env['{{environment}}_CONSUMER'] || (packageNameFrom(process.cwd()) ?? 'consumer'),
       contract: CONTRACT_VERSION,
-      needs: merged([...(earlier?.needs ?? []), ...needs]),
+      needs: merged([...(earlier?.needs ?? []), ...needs].map(masked)),
     };
     writeFileSync(`${file}.new`, `${JSON.stringify(contract, null, 2)}\n`);
     renameSync(`${file}.new`, file);
