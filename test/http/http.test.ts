@@ -756,7 +756,7 @@ describe('headers', () => {
     ['a tool', 200, '/mcp', '{"jsonrpc":"2.0","id":1,"method":"ping"}', { Accept: 'application/json' }],
     ['no path of ours', 404, '/nowhere', '{}', {}],
   ])('have no cache keep the reply to a POST: %s', async (_, status, path, body, headers) => {
-    const reply = await post(path, body, headers as Record<string, string>);
+    const reply = await post(path, body, headers);
     expect([reply.status, reply.headers['cache-control']]).toEqual([status, expect.stringMatching(/^no-store(?:,|$)/)]);
   });
 

@@ -305,7 +305,7 @@ describe('the rates of a caller', () => {
 
   test('of a user’s work likewise, and one key alone never meets the limit of all', () => {
     const keys = Array.from({ length: 8 }, (_, n) => accountOf(`key ${n}`, '', 'a user'));
-    for (let n = 0; n < 6; n += 1) rates.chargeCall(keys[0]!, 'read');
+    for (let n = 0; n < 6; n += 1) void rates.chargeCall(keys[0]!, 'read');
     expect(refusalOf(() => rates.chargeCall(keys[0]!, 'read'))?.details.hint).toContain('`read`');
     rates.chargeWork(keys[0]!, 900);
     expect(new Set(noted.map(({ policy: { name } }) => name))).toEqual(new Set(['read', 'work']));

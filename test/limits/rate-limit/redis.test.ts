@@ -99,7 +99,7 @@ describe('two instances', () => {
       USER_FACTOR,
       (n: number) => [{ userId: 'a user', key: { id: `key ${n}` } }, ''] as const,
     ],
-  ] as const)('hold all %s to some times the rate of one, together', async (_, name, factor, who) => {
+  ] as const)('hold all %s to some times the rate of one, together', async (_sharers, name, factor, who) => {
     await startTwo(`${name}=5`);
     const enter = async (n: number): Promise<boolean> => {
       const { limiter } = apps[n % apps.length]!.context.protection.limits!;
