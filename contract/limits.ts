@@ -46,6 +46,8 @@ export const MAX_WEBHOOKS = 20;
 export const MAX_DELIVERIES = 100;
 /** Hours for which the old secret of a webhook signs as well: a deployment is rolled out by then. */
 export const ROTATION_HOURS = 24;
+/** Secrets of a webhook that sign at once: a receiver checks each signature. */
+export const MAX_SIGNING_SECRETS = 4;
 
 /** Keys per page: a screen or two of a list that is read by people. */
 export const MAX_KEY_PAGE = 100;

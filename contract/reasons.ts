@@ -17,9 +17,11 @@ import {
   MAX_ISSUES,
   MAX_KEYS,
   MAX_PAGE_DEPTH,
+  MAX_SIGNING_SECRETS,
   MAX_WEBHOOKS,
   READ_BODY_LIMIT,
   REQUEST_SECONDS,
+  ROTATION_HOURS,
   WRITE_BODY_LIMIT,
 } from './limits.ts';
 
@@ -291,6 +293,15 @@ export const errors = {
     hint: 'Nothing was stored. Delete one that you no longer need, or send more types of events to one.',
     cause: `The user of the key has ${MAX_WEBHOOKS} webhooks already.`,
     fix: 'Look at `webhook.list` for those that you no longer need. One webhook without filters gets all events.',
+    retry: 'after-fixing',
+    shouldRetry: false,
+  },
+  WEBHOOK_SECRET_LIMIT: {
+    ...unprocessable,
+    message: `At most ${MAX_SIGNING_SECRETS} secrets of a webhook sign at once.`,
+    hint: `Nothing was changed. Each secret signs for ${ROTATION_HOURS} hours after it was replaced: try again later.`,
+    cause: `The secret of the webhook was replaced ${MAX_SIGNING_SECRETS - 1} times within ${ROTATION_HOURS} hours. The replaced secrets still sign, so that no receiver refuses a message.`,
+    fix: 'Use the last secret that you got; `data.hint` says from when on you can replace it. If you have lost it, or it has leaked, make another webhook and delete this one.',
     retry: 'after-fixing',
     shouldRetry: false,
   },

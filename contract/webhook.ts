@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HttpUrl, Id, Timestamp, Count, wholeNumber } from './common.ts';
 import { Event, eventTypes, EventType } from './event.ts';
 import { exampleDelivery, exampleEvent, exampleWebhook } from './examples.ts';
-import { MAX_DELIVERIES, MAX_WEBHOOKS, ROTATION_HOURS } from './limits.ts';
+import { MAX_DELIVERIES, MAX_SIGNING_SECRETS, MAX_WEBHOOKS, ROTATION_HOURS } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
 import { keyless } from './text.ts';
 
@@ -215,15 +215,15 @@ export const webhook = router('webhook', {
 
   rotateSecret: procedure({
     summary: 'Replace the secret of a webhook',
-    description: `Gives a webhook another secret. For ${ROTATION_HOURS} hours its messages carry a signature by the old one as well, so that no message is refused meanwhile. ${REPETITION}`,
+    description: `Gives a webhook another secret. For ${ROTATION_HOURS} hours its messages carry a signature by the old one as well, so that no message is refused meanwhile. So does each secret that you replace within that time: at most ${MAX_SIGNING_SECRETS} sign at once. ${REPETITION}`,
     access: 'webhook:write',
     effect: 'write',
     input: z.strictObject(ofWebhook),
     output: z.object({
       secret: Secret,
-      previousUntil: Timestamp.describe('Until when the old secret signs, too'),
+      previousUntil: Timestamp.describe('Until when the secret that was replaced signs, too'),
     }),
-    errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRETS_OFF'],
+    errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRETS_OFF', 'WEBHOOK_SECRET_LIMIT'],
     example: {
       input: { id: exampleId },
       output: { secret: exampleSecret, previousUntil: '2025-11-02T09:30:00.000Z' },

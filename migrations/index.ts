@@ -16,6 +16,7 @@ import { ConsumerUses1764900000015 } from './0015-consumer-uses.ts';
 import { FailedCalls1765000000016 } from './0016-failed-calls.ts';
 import { ConsumerContracts1765100000017 } from './0017-consumer-contracts.ts';
 import { KeyLineage1765200000018 } from './0018-key-lineage.ts';
+import { OlderSecrets1765300000019 } from './0019-older-secrets.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -37,4 +38,5 @@ export const migrations = [
   FailedCalls1765000000016,
   ConsumerContracts1765100000017,
   KeyLineage1765200000018,
+  OlderSecrets1765300000019,
 ];

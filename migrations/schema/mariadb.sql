@@ -419,6 +419,7 @@ CREATE TABLE `webhooks` (
   `created_at` datetime(3) NOT NULL,
   `updated_at` datetime(3) NOT NULL,
   `generation` int(10) unsigned NOT NULL DEFAULT 0,
+  `older_secrets` mediumtext DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `webhooks_due` (`state`,`next_at`),
   KEY `webhooks_user` (`user_id`),

@@ -419,6 +419,7 @@ CREATE TABLE `webhooks` (
   `created_at` datetime(3) NOT NULL,
   `updated_at` datetime(3) NOT NULL,
   `generation` int unsigned NOT NULL DEFAULT '0',
+  `older_secrets` mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   KEY `webhooks_due` (`state`,`next_at`),
   KEY `webhooks_user` (`user_id`),

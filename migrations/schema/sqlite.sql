@@ -138,7 +138,7 @@ CREATE INDEX "webhook_deliveries_record" ON "webhook_deliveries" ("webhook_id", 
 
 CREATE INDEX "webhook_deliveries_swept" ON "webhook_deliveries" ("state", "happened_at") ;
 
-CREATE TABLE "webhooks" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "url" varchar(2048) NOT NULL, "secret" varchar(100) NOT NULL, "old_secret" varchar(100), "old_secret_until" datetime, "types" text, "record_id" varchar(200), "state" varchar(10) NOT NULL, "reason" varchar(300), "attempts" integer NOT NULL, "failing_since" datetime, "position" integer NOT NULL, "position_id" blob NOT NULL, "next_at" datetime NOT NULL, "lease_until" datetime NOT NULL, "holder" blob NOT NULL, "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, generation integer NOT NULL DEFAULT 0, CONSTRAINT "fk_webhooks_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
+CREATE TABLE "webhooks" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "url" varchar(2048) NOT NULL, "secret" varchar(100) NOT NULL, "old_secret" varchar(100), "old_secret_until" datetime, "types" text, "record_id" varchar(200), "state" varchar(10) NOT NULL, "reason" varchar(300), "attempts" integer NOT NULL, "failing_since" datetime, "position" integer NOT NULL, "position_id" blob NOT NULL, "next_at" datetime NOT NULL, "lease_until" datetime NOT NULL, "holder" blob NOT NULL, "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, generation integer NOT NULL DEFAULT 0, older_secrets text, CONSTRAINT "fk_webhooks_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
 
 CREATE INDEX "webhooks_due" ON "webhooks" ("state", "next_at") ;
 

@@ -47,7 +47,7 @@ import type { Observer } from '../telemetry/hooks.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import type { send } from '../event/webhook/sender/send.ts';
-import { WebhookSecrets } from '../event/webhook/secrets.ts';
+import { sweepSecrets, WebhookSecrets } from '../event/webhook/secrets.ts';
 import { WebhookSender } from '../event/webhook/sender/sender.ts';
 import { sweepChallenges } from '../event/webhook/sender/challenges.ts';
 import { sweepDeliveries } from '../event/webhook/sender/store.ts';
@@ -190,6 +190,7 @@ export const openContext = async (
             sweep: () => sweepDeliveries(db.background, now(), config.eventRetentionDays),
           },
           { name: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
+          { name: 'replaced secrets of webhooks', sweep: () => sweepSecrets(db.background, now()) },
           { name: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
           { name: 'uses of consumers', sweep: () => sweepConsumerUses(db.background, now()) },
           { name: 'failed calls', sweep: () => sweepFailedCalls(db.background, now()) },

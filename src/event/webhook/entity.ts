@@ -5,6 +5,12 @@ import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import type { EventRow } from '../outbox/entity.ts';
 
+/** A secret that was replaced, as it is stored, and until when it signs. */
+export interface FormerSecret {
+  secret: string;
+  until: string;
+}
+
 /** A webhook. */
 export interface WebhookRow {
   id: string;
@@ -14,6 +20,8 @@ export interface WebhookRow {
   /** Signs beside the other one for a while, after that was made. */
   oldSecret: string | null;
   oldSecretUntil: Date | null;
+  /** Those before the old one, the latest first, which sign for a while, too. */
+  olderSecrets: FormerSecret[] | null;
   /** null for all. */
   types: EventType[] | null;
   /** Only events of this record. */
@@ -38,6 +46,18 @@ export interface WebhookRow {
   createdAt: Date;
   updatedAt: Date;
 }
+
+/** The secrets of a webhook that were replaced and still sign, the latest first. */
+export const formerSecrets = (
+  { oldSecret, oldSecretUntil, olderSecrets }: Pick<WebhookRow, 'oldSecret' | 'oldSecretUntil' | 'olderSecrets'>,
+  now: Date,
+): FormerSecret[] =>
+  [
+    ...(oldSecret === null || oldSecretUntil === null
+      ? []
+      : [{ secret: oldSecret, until: oldSecretUntil.toISOString() }]),
+    ...(olderSecrets ?? []),
+  ].filter(({ until }) => Date.parse(until) > now.getTime());
 
 /** Challenges without an answer, of an owner or to a host. */
 export interface ChallengeRow {
@@ -92,6 +112,7 @@ export const webhookEntities = (engine: Engine): EntitySchema[] => {
         secret: text(100),
         oldSecret: { ...text(100), ...nullable, name: 'old_secret' },
         oldSecretUntil: { ...time, ...nullable, name: 'old_secret_until' },
+        olderSecrets: { ...longText, ...nullable, transformer: jsonTransformer, name: 'older_secrets' },
         types: { ...longText, ...nullable, transformer: jsonTransformer },
         recordId: { ...text(200), ...nullable, name: 'record_id' },
         state: text(10),

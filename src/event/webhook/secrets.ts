@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { secureRandomBytes } from '../../base/runtime.ts';
+import { In, LessThan } from 'typeorm';
 import type { Config } from '../../config/config.ts';
 import { readKeys } from '../../config/variables.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
@@ -93,6 +94,15 @@ export class WebhookSecrets {
     }
   }
 
+  /** Whether a secret can be decrypted now. */
+  canDecrypt(stored: string, webhookId: string): boolean {
+    try {
+      return this.decrypt(stored, webhookId) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
   /** Whether a secret is encrypted with the first key. */
   isCurrent(stored: string): boolean {
     const first = this.#first();
@@ -132,7 +142,12 @@ export class WebhookSecrets {
   }
 }
 
-const SECRETS = { id: true, secret: true, oldSecret: true } satisfies Partial<Record<keyof WebhookRow, true>>;
+const SECRETS = { id: true, secret: true, oldSecret: true, olderSecrets: true } satisfies Partial<
+  Record<keyof WebhookRow, true>
+>;
+
+const storedIn = ({ secret, oldSecret, olderSecrets }: Pick<WebhookRow, keyof typeof SECRETS>): string[] =>
+  [secret, oldSecret, ...(olderSecrets ?? []).map((one) => one.secret)].filter((stored) => stored !== null);
 
 /** A secret as it is to be stored by now: as it was, where it cannot be decrypted. */
 const renewed = (secrets: WebhookSecrets, stored: string, webhookId: string): string => {
@@ -149,8 +164,9 @@ export const renewSecrets = async (
 ): Promise<number> => {
   if (!secrets.isOn) return 0;
   let count = 0;
-  for (const { id, secret, oldSecret } of await webhooksIn(db).find({ select: SECRETS })) {
-    if ([secret, oldSecret ?? secret].every((stored) => secrets.isCurrent(stored))) continue;
+  for (const row of await webhooksIn(db).find({ select: SECRETS })) {
+    const { id } = row;
+    if (storedIn(row).every((stored) => secrets.isCurrent(stored))) continue;
     signal?.throwIfAborted();
     count += await db.transaction(async (tx) => {
       const stored = await webhooksIn(tx).findOne({ select: SECRETS, where: { id }, ...tx.dialect.lockingRows });
@@ -158,13 +174,27 @@ export const renewSecrets = async (
       const next = {
         secret: renewed(secrets, stored.secret, id),
         oldSecret: stored.oldSecret && renewed(secrets, stored.oldSecret, id),
+        olderSecrets:
+          stored.olderSecrets?.map(({ secret, until }) => ({ secret: renewed(secrets, secret, id), until })) ?? null,
       };
-      if (next.secret === stored.secret && next.oldSecret === stored.oldSecret) return 0;
+      if (storedIn({ id, ...next }).join() === storedIn(stored).join()) return 0;
       await webhooksIn(tx).update({ id }, next);
       return 1;
     });
   }
   return count;
+};
+
+const SWEPT_AT_ONCE = 500;
+
+/** Removes some replaced secrets that sign no more: the last of a webhook ends last. Returns whether there may be more. */
+export const sweepSecrets = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
+  const areOver = { oldSecretUntil: LessThan(now) };
+  const rows = await webhooksIn(db).find({ select: { id: true }, where: areOver, take: SWEPT_AT_ONCE });
+  if (rows.length === 0) return false;
+  const none = { oldSecret: null, oldSecretUntil: null, olderSecrets: null };
+  await db.transaction((tx) => webhooksIn(tx).update({ id: In(rows.map(({ id }) => id)), ...areOver }, none));
+  return rows.length === SWEPT_AT_ONCE;
 };
 
 /** How the secrets of all webhooks are stored. */
@@ -181,7 +211,7 @@ export const examineSecrets = async (
   db: Pick<WorkloadPool, 'manager'>,
   secrets: WebhookSecrets,
 ): Promise<StoredSecrets> => {
-  const rows = await webhooksIn(db).find({ select: SECRETS });
+  const rows = await webhooksIn(db).find({ select: { id: true, secret: true } });
   const unreadable = rows.filter(({ id, secret }) => secrets.decrypt(secret, id) === undefined);
   const outdated = rows.filter(({ secret }) => !secrets.isCurrent(secret));
   return { total: rows.length, unreadable: unreadable.length, outdated: outdated.length };

@@ -77,7 +77,7 @@ export const update = (c: WebhookContext, input: InputOf<Router['update']>, call
 export const test = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['test']>> =>
   write(c, call, async (tx, owner) => ({ deliveryId: await testWebhook(tx, id, owner) }));
 
-/** Gives a webhook of the caller another secret. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF */
+/** Gives a webhook of the caller another secret. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF, WEBHOOK_SECRET_LIMIT */
 export const rotate = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['rotateSecret']>> =>
   write(c, call, (tx, owner): Promise<OutputOf<Router['rotateSecret']>> => rotateSecret(tx, id, c.secrets, owner), {
     keep: withoutSecret,

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Contract, EventType, InputOf, OutputOf } from '../../../contract/index.ts';
-import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../../contract/index.ts';
+import { MAX_SIGNING_SECRETS, MAX_WEBHOOKS, ROTATION_HOURS } from '../../../contract/index.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 import { isId, newId, NIL_ID, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { readFeed } from '../outbox/feed.ts';
-import { deliveriesIn, type WebhookRow, webhooksIn } from './entity.ts';
+import { deliveriesIn, formerSecrets, type WebhookRow, webhooksIn } from './entity.ts';
 import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
 import { newSecret, type WebhookSecrets } from './secrets.ts';
 import { changeState } from './sender/store.ts';
@@ -249,8 +249,8 @@ export const readWebhook = async (tx: Transaction, id: string, by: WebhookActor)
   webhookOf(await lockWebhook(tx, id, by));
 
 /**
- * Gives a webhook another secret; the old one signs beside it for a day.
- * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF
+ * Gives a webhook another secret; the old one signs beside it for a day, and so do those before it.
+ * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF, WEBHOOK_SECRET_LIMIT
  */
 export const rotateSecret = (
   tx: Transaction,
@@ -259,6 +259,13 @@ export const rotateSecret = (
   by: WebhookActor,
 ): Promise<{ secret: string; previousUntil: string }> =>
   change(tx, id, by, 'rotate', async (webhook) => {
+    const former = formerSecrets(webhook, by.now);
+    // Those whose key is lost sign nothing.
+    const signing = former.filter((one) => secrets.canDecrypt(one.secret, id));
+    if (signing.length >= MAX_SIGNING_SECRETS - 1) {
+      const hint = `Nothing was changed. It is possible from ${signing.at(-1)?.until} on.`;
+      throw new AppError('WEBHOOK_SECRET_LIMIT', { hint });
+    }
     const secret = newSecret();
     const until = new Date(by.now.getTime() + ROTATION_HOURS * HOUR_MS);
     await webhooksIn(tx).update(
@@ -267,6 +274,7 @@ export const rotateSecret = (
         secret: secrets.encrypt(secret, id),
         oldSecret: webhook.secret,
         oldSecretUntil: until,
+        olderSecrets: former.length > 0 ? former : null,
         updatedAt: by.now,
       },
     );

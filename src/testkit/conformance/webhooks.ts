@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contract, OutputOf } from '../../../contract/index.ts';
+import { type Contract, MAX_SIGNING_SECRETS, type OutputOf } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
 import type { Reply } from './exchange.ts';
 import { Skip } from './findings/finding.ts';
@@ -62,6 +62,14 @@ export class OwnWebhooks {
   async paused(): Promise<string> {
     const { id } = await this.create();
     await this.#session.prepare(this.#session.operation('webhook.update'), { id, state: 'paused' });
+    return id;
+  }
+
+  /** The id of a new webhook with as many secrets as may sign. @throws Skip */
+  async rotated(): Promise<string> {
+    const { id } = await this.create();
+    const rotate = this.#session.operation('webhook.rotateSecret');
+    for (let secrets = 1; secrets < MAX_SIGNING_SECRETS; secrets += 1) await this.#session.prepare(rotate, { id });
     return id;
   }
 

@@ -4,7 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_WEBHOOKS } from '../../../contract/index.ts';
+import { webhooksIn } from '../../../src/event/webhook/entity.ts';
+import { sweepSecrets } from '../../../src/event/webhook/secrets.ts';
+import { rotateSecret } from '../../../src/event/webhook/webhooks.ts';
 import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
+import { webhookSecrets } from '../../harness/app/webhook-key.ts';
 
 // What owners do with their webhooks. `deliveries.test.ts` tests how they are served.
 
@@ -128,6 +132,22 @@ describe('the owner of webhooks', () => {
     expect(next).not.toBe(secret);
     const rotatedAt = Date.parse(previousUntil) - 24 * 3_600_000;
     expect([before <= rotatedAt, rotatedAt <= after]).toEqual([true, true]);
+  });
+
+  test('gets no fifth secret that would sign, until the first one signs no more', async () => {
+    const { id } = await create();
+    const rotate = () => app.call('webhook.rotateSecret', { id }, owner.key);
+    const [{ previousUntil }] = [await rotate(), await rotate(), await rotate()];
+    const refused = { reason: 'WEBHOOK_SECRET_LIMIT', hint: expect.stringContaining(previousUntil) };
+    expect(await refusal('webhook.rotateSecret', { id }, owner.key, 422)).toEqual(refused);
+    const { db } = app.context;
+    const rotateAt = (time: string) =>
+      db.transaction((tx) => rotateSecret(tx, id, webhookSecrets, { ownerId: owner.id, now: new Date(time) }));
+    await expect(rotateAt(new Date(Date.parse(previousUntil) - 1).toISOString())).rejects.toThrow();
+    await rotateAt(previousUntil);
+    const later = new Date(Date.parse(previousUntil) + 2 * 24 * 3_600_000);
+    expect(await sweepSecrets(db, later)).toBe(false);
+    expect(await webhooksIn(db).findOneByOrFail({ id })).toMatchObject({ oldSecret: null, olderSecrets: null });
   });
 
   test('deletes one with its deliveries', async () => {

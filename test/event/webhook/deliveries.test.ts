@@ -279,19 +279,23 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('is tested, delivered to again, and signed by both secrets for a day', async () => {
+  test('is tested, delivered to again, and signed by each replaced secret for a day', async () => {
     const { id, secret } = await active();
     const deliveryId = await act((tx) => testWebhook(tx, id, by));
     await until(() => endpoint.received.length === 1);
     expect(endpoint.received[0]?.message).toEqual({ type: 'webhook.test', timestamp: expect.any(String), data: {} });
-    const { secret: next } = await act((tx) => rotateSecret(tx, id, webhookSecrets, by));
+    const rotate = (hours: number) =>
+      act((tx) => rotateSecret(tx, id, webhookSecrets, { ...by, now: new Date(by.now.getTime() + hours * 3_600_000) }));
+    const secrets = [secret];
+    for (const hours of [0, 1, 2]) secrets.push((await rotate(hours)).secret);
     await until(async () => (await deliveriesOf(id))[0]?.state === 'delivered');
     await act((tx) => redeliver(tx, deliveryId, by));
     await until(() => endpoint.received.length === 2);
     const { headers, body } = endpoint.received[1]!;
     expect(headers['webhook-id']).toBe(deliveryId);
-    for (const one of [secret, next]) new Webhook(one).verify(body, headers as Record<string, string>);
-    aheadMs += 25 * 3_600_000;
+    for (const one of secrets) new Webhook(one).verify(body, headers as Record<string, string>);
+    expect(String(headers['webhook-signature']).split(' ')).toHaveLength(4);
+    aheadMs += 27 * 3_600_000;
     await until(async () => (await deliveriesOf(id))[0]?.state === 'delivered');
     await act((tx) => redeliver(tx, deliveryId, by));
     aheadMs += 1000;

@@ -39,6 +39,7 @@ const SAID: ReadonlySet<string> = new Set([
   'DELIVERY_NOT_FOUND',
   'WEBHOOK_URL_FORBIDDEN',
   'WEBHOOK_LIMIT',
+  'WEBHOOK_SECRET_LIMIT',
   'WEBHOOK_NOT_ACTIVE',
   'EVENTS_OFF',
   'WEBHOOK_SECRETS_OFF',
@@ -177,7 +178,9 @@ const remove = (): Command =>
 const rotate = (): Command =>
   new Command('rotate')
     .summary('give a webhook another secret')
-    .description('Prints a new secret, nothing else. For a day, messages carry a signature by the old one as well.')
+    .description(
+      'Prints a new secret, nothing else. For a day, messages carry a signature by the old one as well. At most four secrets sign at once.',
+    )
     .addArgument(idArgument())
     .addHelpText('after', examples(`webhooks rotate ${EXAMPLE_ID}`))
     .action((id: string) =>

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { MAX_SIGNING_SECRETS } from '../../../../contract/index.ts';
 import { secureRandomBytes, sleep } from '../../../base/runtime.ts';
 import type { WritePause } from '../../../db/batching/write-buffer.ts';
 import type { Database } from '../../../db/database.ts';
@@ -7,7 +8,7 @@ import { BackgroundJob } from '../../../base/background-job.ts';
 import { storedEvent } from '../../service.ts';
 import { eventView } from '../../view.ts';
 import { readFeed } from '../../outbox/feed.ts';
-import { type DeliveryRow, eventOf, type WebhookRow } from '../entity.ts';
+import { type DeliveryRow, eventOf, formerSecrets, type WebhookRow } from '../entity.ts';
 import type { WebhookSecrets } from '../secrets.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
@@ -249,16 +250,16 @@ export class WebhookSender {
   }
 
   /** The secrets that sign the messages of a webhook; none where the one that it has cannot be decrypted. */
-  #secretsOf({ id: webhookId, secret, oldSecret: old, oldSecretUntil: until }: WebhookRow): string[] {
+  #secretsOf(webhook: WebhookRow): string[] {
     const { now, log, secrets } = this.#options;
+    const { id: webhookId, secret } = webhook;
     let fault: unknown;
     try {
       const current = secrets.decrypt(secret, webhookId);
       if (current !== undefined) {
         this.#unreadable.delete(webhookId);
-        const isOldUsed = old !== null && until !== null && until > now();
-        const former = isOldUsed ? secrets.decrypt(old, webhookId) : undefined;
-        return former === undefined ? [current] : [current, former];
+        const former = formerSecrets(webhook, now()).map((one) => secrets.decrypt(one.secret, webhookId));
+        return [current, ...former.filter((one) => one !== undefined)].slice(0, MAX_SIGNING_SECRETS);
       }
     } catch (error) {
       fault = error;

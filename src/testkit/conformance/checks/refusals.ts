@@ -2,6 +2,7 @@ import {
   idempotencyKey,
   lengths,
   MAX_PAGE_DEPTH,
+  MAX_SIGNING_SECRETS,
   MAX_PAGE_SIZE,
   type Reason,
   type Scope,
@@ -199,6 +200,12 @@ const attempts = {
     {
       name: 'refuses a webhook that is paused',
       request: async () => ({ body: bodyOf({ id: await webhooks.paused() }) }),
+    },
+  ],
+  WEBHOOK_SECRET_LIMIT: (_, { webhooks }) => [
+    {
+      name: `refuses a webhook of which ${MAX_SIGNING_SECRETS} secrets sign`,
+      request: async () => ({ body: bodyOf({ id: await webhooks.rotated() }) }),
     },
   ],
   API_KEY_ENDED: (_, { keys }) => [
