@@ -12,6 +12,7 @@ import {
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { type DeliveryState, MAX_WEBHOOKS } from '../../../contract/index.ts';
@@ -69,7 +70,9 @@ class Endpoint {
     const message = JSON.parse(body) as Received['message'];
     const one: Received = { path: request.url ?? '', headers: request.headers, body, message };
     if (message.type === 'webhook.challenge') {
-      response.end(JSON.stringify({ challenge: this.answersChallenges ? message.data.challenge : 'another' }));
+      const answer = JSON.stringify({ challenge: this.answersChallenges ? message.data.challenge : 'another' });
+      // As proxies do.
+      response.setHeader('Content-Encoding', 'gzip').end(gzipSync(`\uFEFF${answer}`));
       return;
     }
     const before = this.received.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']);
@@ -190,7 +193,7 @@ describe('a webhook', () => {
     await app.aGame({}, user);
     expect(await stateOf(id)).toMatchObject({
       state: 'pending',
-      reason: 'It did not answer the challenge. It answered 200.',
+      reason: 'It did not answer the challenge. It answered 200 with another text in `challenge`.',
     });
     expect(endpoint.received).toEqual([]);
   });

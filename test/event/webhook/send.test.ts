@@ -4,7 +4,9 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { challengeFlaw } from '../../../src/event/webhook/sender/challenges.ts';
 import { type Answer, send } from '../../../src/event/webhook/sender/send.ts';
 
 // Plays all ends that an exchange can have, byte by byte.
@@ -18,7 +20,7 @@ const writes = (name: string, bytes: string, answer: Partial<Answer>): End => [
   (socket) => socket.write(bytes),
   answer,
 ];
-const says = (name: string, bytes: string, answer: Partial<Answer>): End => [
+const says = (name: string, bytes: string | Buffer, answer: Partial<Answer>): End => [
   name,
   (socket) => socket.end(bytes),
   answer,
@@ -37,6 +39,9 @@ const repeats =
     const more = setInterval(() => socket.write(text), 5);
     socket.once('close', () => clearInterval(more));
   };
+
+const coded = (coding: string): Buffer => Buffer.from(`${OK}Content-Encoding: ${coding}\r\n\r\n`);
+const OTHER_CODING = 'a Content-Encoding other than gzip and deflate';
 
 const ends: readonly End[] = [
   ['nothing', () => undefined, silent],
@@ -78,6 +83,12 @@ const ends: readonly End[] = [
   writes('a body without a length', `${OK}\r\nok`, silent),
   says('a body up to the end', `${OK}\r\nok`, { status: 200, text: 'ok' }),
   says('more than is read', `${OK}\r\n${'x'.repeat(1_000_000)}`, { status: 200, body: 'x'.repeat(65_536) }),
+  says('gzip that is cut off', Buffer.concat([coded('gzip'), gzipSync('x'.repeat(99)).subarray(0, -9)]), {
+    text: expect.stringMatching(/^x+$/) as unknown as string,
+  }),
+  says('br', Buffer.concat([coded('br'), brotliCompressSync('ok')]), {
+    text: `It answered with ${OTHER_CODING}.`,
+  }),
   writes('headers without end', `${OK}A: ${'a'.repeat(100_000)}`, broken),
   writes('bytes that are no HTTP', '\u0016\u0003\u0001\u0002', broken),
   writes('two answers', `${OK}Content-Length: 2\r\n\r\nok`.repeat(2), { status: 200 }),
@@ -113,6 +124,45 @@ describe('an exchange with an endpoint', () => {
     // Only where nothing more comes is the time to end.
     const answer = await send(message, policy, undefined, expected === silent ? 300 : 20_000);
     expect(answer).toMatchObject(expected);
+    await Promise.all(closed.splice(0));
+  });
+
+  const CHALLENGE = 'n7mGqL2b0yq1u6cI5v3W8w';
+  const right = JSON.stringify({ challenge: CHALLENGE });
+  const bomb = Buffer.alloc(60_000_000, ' ');
+  test.each<[string, string, string | Buffer, string | undefined]>([
+    ['the text', '', right, undefined],
+    ['white space around it', '', ` \r\n${right}\n`, undefined],
+    ['a byte order mark', '', `\uFEFF${right}`, undefined],
+    ['gzip', 'gzip', gzipSync(right), undefined],
+    ['gzip with a byte order mark', 'GZIP', gzipSync(`\uFEFF${right}`), undefined],
+    ['x-gzip', 'x-gzip', gzipSync(right), undefined],
+    ['deflate', 'deflate', deflateSync(right), undefined],
+    ['deflate without a header', 'deflate', deflateRawSync(right), undefined],
+    ['no encoding by its name', 'identity', right, undefined],
+    ['br', 'br', brotliCompressSync(right), OTHER_CODING],
+    ['gzip twice', 'gzip, gzip', gzipSync(gzipSync(right)), OTHER_CODING],
+    ['an encoding that every object has', 'constructor', right, OTHER_CODING],
+    ['no gzip', 'gzip', right, 'a body that is not compressed as its Content-Encoding says'],
+    ['a bomb', 'gzip', gzipSync(bomb), 'more than 64 KiB'],
+    ['much space', '', right.padEnd(70_000), 'more than 64 KiB'],
+    ['nothing', '', '', 'an empty body'],
+    ['nothing by gzip', 'gzip', '', 'an empty body'],
+    ['white space', '', ' \n', 'an empty body'],
+    ['bare text', '', CHALLENGE, 'text that is no JSON'],
+    ['UTF-16', '', Buffer.from(`\uFEFF${right}`, 'utf16le'), 'text that is no JSON'],
+    ['a string', '', JSON.stringify(CHALLENGE), 'JSON without `challenge`'],
+    ['null', '', 'null', 'JSON without `challenge`'],
+    ['a list', '', `[${right}]`, 'JSON without `challenge`'],
+    ['another text', '', '{"challenge": "another"}', 'another text in `challenge`'],
+    ['a null', '', '{"challenge": null}', 'another text in `challenge`'],
+  ])('with %s as the answer to a challenge is right, or it says what is wrong', async (_, coding, body, flaw) => {
+    play = (socket) => socket.end(Buffer.concat([coded(coding), Buffer.from(body)]));
+    const { port } = server.address() as AddressInfo;
+    const policy = { allowed: ['127.0.0.0/8'], ports: [port], allowsHttp: true };
+    const answer = await send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '{}' }, policy);
+    expect(challengeFlaw(answer, CHALLENGE)).toBe(flaw);
+    expect(answer.body.length).toBeLessThanOrEqual(65_536);
     await Promise.all(closed.splice(0));
   });
 });

@@ -5,6 +5,7 @@ import type { WorkloadPool } from '../../../db/workload-pool.ts';
 import { idFromBytes } from '../../../db/values.ts';
 import { type ChallengeRow, challengesIn, type WebhookRow } from '../entity.ts';
 import { hostOf } from './guard.ts';
+import type { Answer } from './send.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -17,6 +18,19 @@ const FORGOTTEN_AFTER_MS = LONGEST_WAIT_MS;
 /** Longer than an exchange: until then, the last challenge may yet be answered. */
 const UNDER_WAY_MS = 15 * SECOND_MS;
 const SWEPT_AT_ONCE = 500;
+
+/** What is wrong with the body of an answer to a challenge, in words for the owner; undefined for the right one. */
+export const challengeFlaw = ({ body, flaw }: Answer, challenge: string): string | undefined => {
+  if (flaw !== undefined) return flaw;
+  if (body.trim() === '') return 'an empty body';
+  try {
+    const { challenge: came } = Object(JSON.parse(body)) as { challenge?: unknown };
+    if (came === challenge) return undefined;
+    return came === undefined ? 'JSON without `challenge`' : 'another text in `challenge`';
+  } catch {
+    return 'text that is no JSON';
+  }
+};
 
 type Asked = Pick<WebhookRow, 'userId' | 'url'>;
 

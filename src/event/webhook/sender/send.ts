@@ -2,6 +2,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { withoutKeys } from '../../../../contract/index.ts';
+import { constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { clearTimeout, currentTime, setTimeout } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
@@ -50,6 +51,8 @@ export interface Answer {
   text: string;
   /** The whole answer, as far as it was read. */
   body: string;
+  /** Why it is no answer, in words after "It answered 200 with". */
+  flaw?: string | undefined;
   /** The seconds of `Retry-After`. */
   retryAfter: number | undefined;
   /** Whether nothing was sent, since the target may not be called. */
@@ -77,7 +80,7 @@ const secondsOf = (header: string | undefined): number | undefined => {
   return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
 };
 
-const read = async (response: IncomingMessage): Promise<string> => {
+const read = async (response: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -85,13 +88,45 @@ const read = async (response: IncomingMessage): Promise<string> => {
     chunks.push(chunk);
     if (bytes > ANSWER_BYTES) break;
   }
-  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES).toString('utf8');
+  return Buffer.concat(chunks);
+};
+
+/** Of a compressed answer that was cut off, what came is decompressed. */
+const INFLATING = { maxOutputLength: ANSWER_BYTES, finishFlush: constants.Z_SYNC_FLUSH };
+
+/** Some send deflate without the header of zlib, which the low bits of its first byte tell. */
+const inflateAny: typeof inflateSync = (bytes, options) =>
+  ((bytes as Buffer)[0]! & 0x0f) === 8 ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
+
+const plainly = (bytes: Buffer): Buffer => bytes;
+const DECODERS: ReadonlyMap<string, (bytes: Buffer, options: typeof INFLATING) => Buffer> = new Map([
+  ['', plainly],
+  ['identity', plainly],
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateAny],
+]);
+const LONG = `more than ${ANSWER_BYTES / 1024} KiB`;
+
+/** The text of an answer, without a byte order mark. Brotli is not read: its decoder takes 16 MiB. */
+const textIn = (bytes: Buffer, encoding: string): Pick<Answer, 'body' | 'flaw'> => {
+  const inflate = DECODERS.get(encoding.trim().toLowerCase());
+  if (!inflate) return { body: '', flaw: 'a Content-Encoding other than gzip and deflate' };
+  try {
+    const plain = bytes.length === 0 ? bytes : inflate(bytes, INFLATING);
+    const body = new TextDecoder().decode(plain.subarray(0, ANSWER_BYTES));
+    return { body, ...(Math.max(bytes.length, plain.length) > ANSWER_BYTES && { flaw: LONG }) };
+  } catch (error) {
+    const isLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    return { body: '', flaw: isLong ? LONG : 'a body that is not compressed as its Content-Encoding says' };
+  }
 };
 
 const answerIn = async (response: IncomingMessage): Promise<Answer> => {
   const { statusCode: status, headers } = response;
-  const body = await read(response);
-  return { status, text: shortened(body), body, retryAfter: secondsOf(headers['retry-after']) };
+  const { body, flaw } = textIn(await read(response), headers['content-encoding'] ?? '');
+  const text = body === '' && flaw !== undefined ? `It answered with ${flaw}.` : shortened(body);
+  return { status, text, body, flaw, retryAfter: secondsOf(headers['retry-after']) };
 };
 
 class ClosedConnection extends Error {}

@@ -10,6 +10,7 @@ import { eventView } from '../../view.ts';
 import { readFeed } from '../../outbox/feed.ts';
 import { type DeliveryRow, eventOf, formerSecrets, type WebhookRow } from '../entity.ts';
 import type { WebhookSecrets } from '../secrets.ts';
+import { challengeFlaw } from './challenges.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
 import { type Answer, isTaken, send, signedHeaders } from './send.ts';
@@ -63,14 +64,6 @@ interface SenderOptions {
 }
 
 const placeOf = ({ id, generation }: Pick<LeasedWebhook, 'id' | 'generation'>): string => `${id} ${generation}`;
-
-const challengeIn = (body: string): unknown => {
-  try {
-    return (JSON.parse(body) as { challenge?: unknown } | null)?.challenge;
-  } catch {
-    return undefined;
-  }
-};
 
 /**
  * Delivers events to webhooks, by leases: of several processes, one delivers to an endpoint at a time. Each event gets there at
@@ -245,8 +238,9 @@ export class WebhookSender {
     const challenge = secureRandomBytes(24).toString('base64url');
     const message = { type: 'webhook.challenge', timestamp: now().toISOString(), data: { challenge } };
     const answer = await this.#send(webhook, secrets, newId(now()), message);
-    const isAnswered = isTaken(answer) && challengeIn(answer.body) === challenge;
-    await storeChallenge(this.#db.background, webhook, { isAnswered, answer }, now());
+    const flaw = challengeFlaw(answer, challenge);
+    const isAnswered = isTaken(answer) && flaw === undefined;
+    await storeChallenge(this.#db.background, webhook, { isAnswered, answer: { ...answer, flaw } }, now());
   }
 
   /** The secrets that sign the messages of a webhook; none where the one that it has cannot be decrypted. */

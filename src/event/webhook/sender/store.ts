@@ -193,7 +193,11 @@ export const changeState = async (
   await webhooksIn(tx).update({ id }, { state, reason, updatedAt: now });
 };
 
-const said = ({ status, text }: Answer): string => (status === undefined ? text : `It answered ${status}.`);
+const said = (answer: Answer): string => {
+  const { status, text, flaw } = answer;
+  if (status === undefined) return text;
+  return `It answered ${status}${isTaken(answer) && flaw !== undefined ? ` with ${flaw}` : ''}.`;
+};
 
 /**
  * Stores how deliveries went. An endpoint that is gone, or dead for days, gets no more. Where the webhook has another address by now,
