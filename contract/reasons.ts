@@ -132,7 +132,8 @@ export const errors = {
     ...notFound,
     message: 'This service makes no secrets of webhooks.',
     hint: 'The operator has set no key to encrypt them with. Use `event.list` or `event.tail`.',
-    cause: 'The operator runs the service on a database server without `WEBHOOK_SECRET_KEY`.',
+    cause:
+      'The operator runs the service on a database server without `WEBHOOK_SECRET_KEY`, or the file of the key has become unusable.',
     fix: 'Ask the operator to set the key, or get events by `event.list` or `event.tail`. Webhooks that are there already go on.',
     retry: 'no',
   },

@@ -97,7 +97,7 @@ interface Substitutes extends Pick<DatabaseOptions, 'connect'> {
   deliver?: typeof send;
 }
 
-/** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
+/** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE, ConfigError */
 export const openContext = async (
   config: Config,
   log: Logger,
@@ -105,6 +105,8 @@ export const openContext = async (
   observer?: Observer,
   { deliver, connect }: Substitutes = {},
 ): Promise<Context> => {
+  // Before the database is opened, since a key that cannot be used ends the start.
+  const secrets = new WebhookSecrets(config);
   const db = await Database.open(config.databaseUrl, schema, {
     statementMs: config.requestTimeoutMs,
     readUrl: config.databaseReadUrl,
@@ -127,7 +129,6 @@ export const openContext = async (
     quotaOf: (caller) => limits && quotaOf(caller, now()),
   };
   const uses = config.recordsUse ? new UseRecorder(db.background, log, now, maintenance) : undefined;
-  const secrets = new WebhookSecrets(config);
   const sender = new WebhookSender(db, {
     log,
     pause: maintenance,

@@ -89,6 +89,7 @@ const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
   const { databaseUrl, workers, quotas, redisUrl } = config;
   const circumstances = {
     databaseUrl,
+    secretFiles: config.secretFiles,
     uid: process.getuid?.(),
     inContainer: inContainer(),
     countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,

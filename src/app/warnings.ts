@@ -1,5 +1,5 @@
 import { sqliteFile } from '../db/address.ts';
-import { openToOthers } from '../db/sqlite/files/permissions.ts';
+import { isOpenToAll, openToOthers } from '../db/sqlite/files/permissions.ts';
 
 /** When each major version of Node.js has its last security fixes: https://github.com/nodejs/release */
 const END_OF_NODE: Readonly<Record<string, string>> = {
@@ -15,6 +15,8 @@ const END_OF_NODE: Readonly<Record<string, string>> = {
 /** Facts about this process and its configuration. */
 interface RuntimeFacts {
   databaseUrl: string;
+  /** The files that secrets were read from. */
+  secretFiles: readonly string[];
   /** The user id of the process; undefined on systems without user ids. */
   uid: number | undefined;
   inContainer: boolean;
@@ -41,6 +43,7 @@ const endOfNode = (nodeVersion: string): string | undefined => END_OF_NODE[nodeV
 /** Warnings of settings that expose data or callers' rates, or may lose stored data, and of an outdated Node.js. */
 export const warningsOf = ({
   databaseUrl,
+  secretFiles,
   uid,
   inContainer,
   countsApart,
@@ -66,6 +69,10 @@ export const warningsOf = ({
   ...(databaseUrl.startsWith('sqlite:') ? openToOthers(sqliteFile(databaseUrl)) : []).map((path) => ({
     path,
     message: 'other users of this machine may read the database: chmod 600 it',
+  })),
+  ...secretFiles.filter(isOpenToAll).map((path) => ({
+    path,
+    message: 'other users of this machine may read this secret: chmod 640 it, or less',
   })),
   ...(isDurable
     ? []

@@ -86,6 +86,8 @@ export interface Config {
   webhooks: { allowed: string[]; ports: number[]; allowsHttp: boolean };
   /** The keys that the secrets of webhooks are encrypted with: by the first one from now on. */
   webhookKeys: readonly Buffer[];
+  /** The files that secrets were read from. */
+  secretFiles: readonly string[];
   /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -150,7 +152,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
   const { success, data, error } = z.object({ ...variables.shape, ...telemetry.shape }).safeParse(present);
   const faults = (error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
-    if (fromFiles.has(name)) return `${name}_FILE "${present[`${name}_FILE`]}" holds a value that ${issue.message}`;
+    if (fromFiles.has(name)) return `${name}_FILE "${fromFiles.get(name)}" holds a value that ${issue.message}`;
     // A log must not show a password.
     return `${name}${secretNames.includes(name) ? '' : ` "${present[name]}"`} ${issue.message}`;
   });
@@ -195,6 +197,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
     webhooks: { allowed: data.WEBHOOK_ALLOW ?? [], ports: data.WEBHOOK_PORTS, allowsHttp: data.WEBHOOK_HTTP },
     webhookKeys: data.WEBHOOK_SECRET_KEY ?? [],
+    secretFiles: [...fromFiles.values()],
     shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     brand: {

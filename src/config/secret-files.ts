@@ -1,28 +1,44 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { secretNames } from './variables.ts';
 
 /** The environment with what its secret files hold, and what is wrong with them. */
 interface ReadSecrets {
   values: Record<string, string>;
-  /** The names of the variables that were read from files. */
-  fromFiles: ReadonlySet<string>;
+  /** The files, by the names of the variables that were read from them. */
+  fromFiles: ReadonlyMap<string, string>;
   faults: string[];
 }
 
-const readSecret = (path: string): { value: string } | { fault: string } => {
+/** More than addresses and keys take. */
+const MOST_BYTES = 64 * 1024;
+
+const faultOf = ({ code = 'fault' }: NodeJS.ErrnoException, path: string): string => {
+  if (code === 'EACCES' || code === 'EPERM') return `cannot be read by this account: ${code}`;
+  if (code !== 'ENOENT') return `cannot be read: ${code}`;
+  return lstatSync(path, { throwIfNoEntry: false })
+    ? 'is a link to a file that is not there'
+    : 'must be the path of a file that is there';
+};
+
+/** A secret from its file, or what is wrong with the file, in words that follow its path. */
+export const readSecret = (path: string): { value: string } | { fault: string } => {
   try {
+    const found = statSync(path);
+    // Reading a pipe or a device may never end.
+    if (!found.isFile())
+      return { fault: `must be the path of a file, not of a ${found.isDirectory() ? 'folder' : 'pipe or device'}` };
+    if (found.size > MOST_BYTES) return { fault: `holds more than ${MOST_BYTES} bytes` };
     const value = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     return value === '' ? { fault: 'must be the path of a file that is not empty' } : { value };
   } catch (error) {
-    const { code = 'fault' } = error as NodeJS.ErrnoException;
-    return { fault: code === 'ENOENT' ? 'must be the path of a file that is there' : `cannot be read: ${code}` };
+    return { fault: faultOf(error as NodeJS.ErrnoException, path) };
   }
 };
 
 /** Reads the files that variables such as `DATABASE_URL_FILE` name, as containers get their secrets. */
 export const withSecretFiles = (present: Readonly<Record<string, string>>): ReadSecrets => {
-  const read: ReadSecrets = { values: { ...present }, fromFiles: new Set(), faults: [] };
-  const fromFiles = new Set<string>();
+  const read: ReadSecrets = { values: { ...present }, fromFiles: new Map(), faults: [] };
+  const fromFiles = new Map<string, string>();
   for (const name of secretNames) {
     const file = `${name}_FILE`;
     const path = present[file];
@@ -36,7 +52,7 @@ export const withSecretFiles = (present: Readonly<Record<string, string>>): Read
       read.faults.push(`${file} "${path}" ${secret.fault}`);
     } else {
       read.values[name] = secret.value;
-      fromFiles.add(name);
+      fromFiles.set(name, path);
     }
   }
   return { ...read, fromFiles };

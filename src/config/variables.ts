@@ -81,6 +81,10 @@ const publicUrl = z
 
 const KEY = /^[\w+/-]{43}=?$/;
 
+/** What is wrong with a text that holds no keys. */
+export const NO_KEYS =
+  'must be 32 bytes in base64, as `openssl rand -base64 32` prints them; of several keys, the first encrypts';
+
 /** Keys of 32 bytes in base64, with commas in between; undefined for another text. */
 export const readKeys = (text: string): Buffer[] | undefined => {
   const keys = text.split(',').map((key) => key.trim());
@@ -90,10 +94,7 @@ export const readKeys = (text: string): Buffer[] | undefined => {
 const keys = z
   .string()
   .transform(readKeys)
-  .refine(
-    (list) => list !== undefined,
-    'must be 32 bytes in base64, as `openssl rand -base64 32` prints them; of several keys, the first encrypts',
-  );
+  .refine((list) => list !== undefined, NO_KEYS);
 
 const logo = z.string().transform((path, ctx) => {
   try {

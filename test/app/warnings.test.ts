@@ -2,11 +2,15 @@
  * @engines none
  * @tier fast
  */
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { warningsOf } from '../../src/app/warnings.ts';
 
 const harmless = {
   databaseUrl: 'sqlite::memory:',
+  secretFiles: [],
   uid: 1000,
   inContainer: false,
   countsApart: false,
@@ -26,6 +30,32 @@ describe('start-up warnings', () => {
     for (const databaseUrl of ['mysql://me@host/db', 'sqlite::memory:', 'sqlite:no/such/file.db']) {
       const warnings = warningsOf({ ...harmless, databaseUrl, uid, inContainer });
       expect(warnings.map(({ message }) => message)).toEqual(expected);
+    }
+  });
+
+  test('secrets that others may read, wherever links lead to them', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-gateway-warnings-'));
+    try {
+      const [secret, link, database] = ['secret', 'link', 'content.db'].map((name) => join(folder, name)) as [
+        string,
+        string,
+        string,
+      ];
+      writeFileSync(secret, 'secret');
+      symlinkSync(secret, link);
+      symlinkSync(secret, `${database}.key`);
+      const pathsOf = (fileMode: number, folderMode: number) => {
+        chmodSync(secret, fileMode);
+        chmodSync(folder, folderMode);
+        const facts = { ...harmless, databaseUrl: `sqlite:${database}`, secretFiles: [link] };
+        return warningsOf(facts).map(({ path }) => path);
+      };
+      expect(pathsOf(0o644, 0o755)).toEqual([`${database}.key`, link]);
+      expect(pathsOf(0o640, 0o755)).toEqual([`${database}.key`]);
+      expect(pathsOf(0o600, 0o755)).toEqual([]);
+      expect(pathsOf(0o644, 0o700)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 

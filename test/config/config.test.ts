@@ -2,7 +2,8 @@
  * @engines none
  * @tier fast
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -384,7 +385,35 @@ describe('configuration', () => {
       expect(faultsOf({ DATABASE_URL_FILE: join(folder, 'none') })).toEqual([
         `DATABASE_URL_FILE "${join(folder, 'none')}" must be the path of a file that is there`,
       ]);
-      expect(faultsOf({ DATABASE_URL_FILE: folder })).toEqual([`DATABASE_URL_FILE "${folder}" cannot be read: EISDIR`]);
+    });
+
+    test.each(secretFileNames)('%s is refused where it leads to anything but a file', (name) => {
+      const [dangling, pipe, long] = ['dangling', 'pipe', 'long'].map((path) => join(folder, path)) as [
+        string,
+        string,
+        string,
+      ];
+      symlinkSync(join(folder, 'none'), dangling);
+      execFileSync('mkfifo', [pipe]);
+      writeFileSync(long, 'A'.repeat(1_000_000));
+      for (const [path, fault] of [
+        [folder, 'must be the path of a file, not of a folder'],
+        [dangling, 'is a link to a file that is not there'],
+        [pipe, 'must be the path of a file, not of a pipe or device'],
+        ['/dev/zero', 'must be the path of a file, not of a pipe or device'],
+        [long, 'holds more than 65536 bytes'],
+        [join(fileWith('a'), 'b'), 'cannot be read: ENOTDIR'],
+      ]) {
+        expect(faultsOf({ [name]: path })).toEqual([`${name} "${path}" ${fault}`]);
+      }
+    });
+
+    test('may be one that a link leads to', () => {
+      const key = Buffer.alloc(32, 1).toString('base64');
+      const link = join(folder, 'link');
+      symlinkSync(fileWith(`${key}\n`), link);
+      const { webhookKeys, secretFiles } = readConfig({ WEBHOOK_SECRET_KEY_FILE: link });
+      expect([webhookKeys.map((one) => one.toString('base64')), secretFiles]).toEqual([[key], [link]]);
     });
   });
 

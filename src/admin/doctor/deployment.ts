@@ -24,6 +24,7 @@ const settings = (config: Config): Finding => {
     ...strays.map(({ message }) => message),
     ...warningsOf({
       databaseUrl,
+      secretFiles: config.secretFiles,
       uid: process.getuid?.(),
       inContainer: inContainer(),
       countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,

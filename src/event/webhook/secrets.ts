@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { secureRandomBytes } from '../../base/runtime.ts';
 import { In, LessThan } from 'typeorm';
-import type { Config } from '../../config/config.ts';
-import { readKeys } from '../../config/variables.ts';
+import { type Config, ConfigError } from '../../config/config.ts';
+import { readSecret } from '../../config/secret-files.ts';
+import { NO_KEYS, readKeys } from '../../config/variables.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { keyFileOf, makeKeyFile } from '../../db/sqlite/files/permissions.ts';
@@ -51,11 +52,13 @@ export class WebhookSecrets {
   readonly #database: string | undefined;
   #filed: readonly Key[] = [];
 
+  /** @throws ConfigError where the file with keys cannot be used */
   constructor({ webhookKeys, databaseUrl }: Pick<Config, 'webhookKeys' | 'databaseUrl'>) {
     const database = databaseUrl.startsWith('sqlite:') ? sqliteFile(databaseUrl) : undefined;
     const isInMemory = database === IN_MEMORY && webhookKeys.length === 0;
     this.#given = (isInMemory ? [secureRandomBytes(KEY_BYTES)] : webhookKeys).map(keyOf);
     this.#database = database === IN_MEMORY ? undefined : database;
+    this.#read();
   }
 
   /** Whether there is a key, or one can be made. */
@@ -65,7 +68,7 @@ export class WebhookSecrets {
 
   /** A secret as it is stored with its webhook. @throws AppError WEBHOOK_SECRETS_OFF */
   encrypt(secret: string, webhookId: string): string {
-    const { id, bytes } = this.#first() ?? this.#make();
+    const { id, bytes } = this.#usable();
     const nonce = secureRandomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, bytes, nonce).setAAD(Buffer.from(webhookId));
     const parts = [nonce, cipher.update(secretBytes(secret)), cipher.final(), cipher.getAuthTag()];
@@ -75,7 +78,7 @@ export class WebhookSecrets {
   /**
    * The secret of a webhook from what is stored; undefined without its key, or where another one was put in its place. Versions before
    * keys stored secrets as they are.
-   * @throws Error where the file with keys cannot be used
+   * @throws ConfigError where the file with keys cannot be used any more
    */
   decrypt(stored: string, webhookId: string): string | undefined {
     if (stored.startsWith(PREFIX)) return stored;
@@ -109,6 +112,17 @@ export class WebhookSecrets {
     return first !== undefined && ENCRYPTED.exec(stored)?.[1] === first.id;
   }
 
+  /** The first key, which may have to be made. @throws AppError WEBHOOK_SECRETS_OFF */
+  #usable(): Key {
+    try {
+      return this.#first() ?? this.#make();
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause;
+      const hint = 'The file of the key that encrypts them cannot be used. The operator sees why by `doctor`.';
+      throw new AppError('WEBHOOK_SECRETS_OFF', { hint, cause });
+    }
+  }
+
   #first(): Key | undefined {
     return this.#given[0] ?? this.#filed[0] ?? this.#read()[0];
   }
@@ -129,15 +143,15 @@ export class WebhookSecrets {
   #read(): readonly Key[] {
     if (this.#database === undefined) return [];
     const path = keyFileOf(this.#database);
-    let text: string;
-    try {
-      text = readFileSync(path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
+    if (!lstatSync(path, { throwIfNoEntry: false })) return [];
+    const found = readSecret(path);
+    const keys = 'value' in found ? readKeys(found.value) : undefined;
+    if (!keys) {
+      const fault = 'fault' in found ? found.fault : `holds a value that ${NO_KEYS}`;
+      throw new ConfigError(
+        `the file of the key of webhooks' secrets, "${path}", ${fault}. Put the key back; if it is lost, move the file away, and let owners replace their secrets`,
+      );
     }
-    const keys = readKeys(text);
-    if (!keys) throw new Error(`${path} must hold 32 bytes in base64`);
     return (this.#filed = keys.map(keyOf));
   }
 }

@@ -5,13 +5,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import {
-  chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -249,10 +250,37 @@ describe('the file of keys', () => {
     expect(existsSync(`${file}.key`)).toBe(false);
   });
 
-  test('is not used where it holds something else', () => {
-    const file = databaseIn('b.db');
-    writeFileSync(`${file}.key`, 'secret');
-    chmodSync(`${file}.key`, 0o600);
-    expect(() => secretsIn(file).encrypt(newSecret(), 'id')).toThrow(`${file}.key must hold 32 bytes in base64`);
+  test.each<[string, (path: string) => void, string]>([
+    ['nothing', (path) => writeFileSync(path, ''), 'must be the path of a file that is not empty'],
+    ['something else', (path) => writeFileSync(path, 'secret'), 'holds a value that must be 32 bytes in base64'],
+    ['a short key', (path) => writeFileSync(path, randomBytes(31).toString('base64')), 'holds a value that must be'],
+    ['a key in bytes', (path) => writeFileSync(path, aKey()), 'holds a value that must be'],
+    ['a folder', (path) => mkdirSync(path), 'not of a folder'],
+    ['a link to something else', (path) => symlinkSync('/etc/passwd', path), 'holds a value that must be'],
+    ['a link to nothing', (path) => symlinkSync(`${path}.none`, path), 'is a link to a file that is not there'],
+    ['a link to itself', (path) => symlinkSync(path, path), 'cannot be read: ELOOP'],
+    ['a device', (path) => symlinkSync('/dev/zero', path), 'not of a pipe or device'],
+  ])('that is %s ends the start, and is refused by a service that runs', (name, make, fault) => {
+    const file = databaseIn(`${name}.db`);
+    const started = secretsIn(file);
+    make(`${file}.key`);
+    const faulty = new RegExp(`^the file of the key of webhooks' secrets, "${file}.key", .*${fault}`);
+    expect(() => secretsIn(file)).toThrow(faulty);
+    expect(() => started.encrypt(newSecret(), 'id')).toThrow('WEBHOOK_SECRETS_OFF');
+    rmSync(`${file}.key`, { recursive: true });
+    expect(started.encrypt(newSecret(), 'id')).toMatch(/^v1\./);
+  });
+
+  test('that cannot be used ends `serve`, and the commands that need it, in words', async () => {
+    const file = databaseIn('c.db');
+    mkdirSync(`${file}.key`);
+    const env = { DATABASE_URL: `sqlite:${file}`, AUTO_MIGRATE: 'true', PORT: '0' };
+    for (const args of [['serve'], ['webhooks', 'create', '--user', 'a', '--url', URL]]) {
+      const { code, stderr } = await runCommand(args, { env });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`"${file}.key", must be the path of a file, not of a folder`),
+      ]);
+    }
   });
 });

@@ -9,6 +9,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -20,6 +21,7 @@ import { DEFAULT_DATABASE_URL, IN_MEMORY, sqliteFile } from '../../address.ts';
 const OWNER_ONLY_FILE = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const OTHERS = 0o077;
+const NOT_OF_GROUP = 0o007;
 
 /** The file of the keys that secrets in a database are encrypted with. */
 export const keyFileOf = (file: string): string => `${file}.key`;
@@ -30,16 +32,16 @@ const filesOf = (file: string): string[] => [
   keyFileOf(file),
 ];
 
-/** Whether other users than the owner have any access to a path. Windows has no such modes. */
-const isOpenToOthers = (path: string): boolean => {
+/** Whether the mode of a path gives other users than the owner any access. Windows has no such modes. */
+const hasOpenMode = (path: string, others = OTHERS): boolean => {
   if (process.platform === 'win32') return false;
   const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
-  return (mode & OTHERS) !== 0;
+  return (mode & others) !== 0;
 };
 
 const tighten = (path: string, mode: number): void => {
   // The target of a symbolic link was put elsewhere on purpose.
-  if (!isOpenToOthers(path) || lstatSync(path).isSymbolicLink()) return;
+  if (!hasOpenMode(path) || lstatSync(path).isSymbolicLink()) return;
   try {
     chmodSync(path, mode);
   } catch {
@@ -90,6 +92,13 @@ export const makeKeyFile = (file: string, text: string): void => {
   closeSync(folder);
 };
 
-/** The files of a database that other users than the owner can access; none if the folder keeps them out. */
+/** Whether others can access a file, wherever links lead to it; not if its folder keeps them out. */
+const isOpenTo = (others: number) => (path: string) =>
+  existsSync(path) && hasOpenMode(path, others) && hasOpenMode(dirname(realpathSync(path)), others);
+
+/** Whether other users can access a file that may be meant for a group. */
+export const isOpenToAll = isOpenTo(NOT_OF_GROUP);
+
+/** The files of a database that other users than the owner can access. */
 export const openToOthers = (file: string): string[] =>
-  file === IN_MEMORY || !isOpenToOthers(dirname(file)) ? [] : filesOf(file).filter(isOpenToOthers);
+  file === IN_MEMORY ? [] : filesOf(file).filter(isOpenTo(OTHERS));
