@@ -64,13 +64,13 @@ export const create = (
   );
 
 /** The webhooks of the caller, the oldest first. */
-export const list = ({ db }: WebhookContext, { caller, deadline }: OwnerCall): Promise<Webhook[]> =>
-  listOwnWebhooks(db.within(deadline), caller.userId);
+export const list = ({ db, secrets }: WebhookContext, { caller, deadline }: OwnerCall): Promise<Webhook[]> =>
+  listOwnWebhooks(db.within(deadline), caller.userId, secrets);
 
 /** Changes a webhook of the caller. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_URL_FORBIDDEN */
 export const update = (c: WebhookContext, input: InputOf<Router['update']>, call: OwnerCall): Promise<Webhook> =>
-  write(c, call, (tx, owner) => updateWebhook(tx, input, c.policy, owner), {
-    look: (tx, owner) => readWebhook(tx, input.id, owner),
+  write(c, call, (tx, owner) => updateWebhook(tx, input, c, owner), {
+    look: (tx, owner) => readWebhook(tx, input.id, c.secrets, owner),
   });
 
 /** Queues a test message. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE */

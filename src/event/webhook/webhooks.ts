@@ -10,7 +10,7 @@ import { readFeed } from '../outbox/feed.ts';
 import { deliveriesIn, formerSecrets, type WebhookRow, webhooksIn } from './entity.ts';
 import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
 import { newSecret, type WebhookSecrets } from './secrets.ts';
-import { changeState } from './sender/store.ts';
+import { changeState, UNREADABLE } from './sender/store.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -24,13 +24,17 @@ export interface OwnedWebhook extends Webhook {
   userId: string;
 }
 
-const webhookOf = ({ id, url, types, recordId, state, reason, ...times }: WebhookRow): Webhook => ({
+/** A webhook as it is shown. Once its secret can be decrypted again, that is so before it is served. */
+const webhookOf = (
+  { id, url, types, recordId, state, reason, secret, ...times }: WebhookRow,
+  secrets?: WebhookSecrets,
+): Webhook => ({
   id,
   url,
   types,
   recordId,
   state,
-  reason,
+  reason: reason === UNREADABLE && secrets?.canDecrypt(secret, id) ? null : reason,
   failingSince: times.failingSince?.toISOString() ?? null,
   createdAt: times.createdAt.toISOString(),
   updatedAt: times.updatedAt.toISOString(),
@@ -90,7 +94,7 @@ export const createWebhook = async (
     subject: `webhook ${id}`,
     after: { userId, url, types, recordId },
   });
-  return { ...webhookOf(await lockWebhook(tx, id, by)), secret };
+  return { ...(await readWebhook(tx, id, secrets, by)), secret };
 };
 
 /** A webhook to store. */
@@ -129,12 +133,19 @@ const readWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string | un
     : [];
 
 /** All webhooks, or those of a user, with their users, the oldest first. */
-export const listWebhooks = async (reader: Pick<Reader, 'manager'>, userId?: string): Promise<OwnedWebhook[]> =>
-  (await readWebhooks(reader, userId)).map((row) => ({ ...webhookOf(row), userId: row.userId }));
+export const listWebhooks = async (
+  reader: Pick<Reader, 'manager'>,
+  userId?: string,
+  secrets?: WebhookSecrets,
+): Promise<OwnedWebhook[]> =>
+  (await readWebhooks(reader, userId)).map((row) => ({ ...webhookOf(row, secrets), userId: row.userId }));
 
 /** The webhooks of a user, the oldest first. */
-export const listOwnWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<Webhook[]> =>
-  (await readWebhooks(reader, userId)).map(webhookOf);
+export const listOwnWebhooks = async (
+  reader: Pick<Reader, 'manager'>,
+  userId: string,
+  secrets?: WebhookSecrets,
+): Promise<Webhook[]> => (await readWebhooks(reader, userId)).map((row) => webhookOf(row, secrets));
 
 /** The webhook, where there is one, for its owner or an operator. @throws AppError WEBHOOK_NOT_FOUND */
 export const asserted = (webhook: WebhookRow | null, ownerId: string | undefined): WebhookRow => {
@@ -226,7 +237,7 @@ type WebhookChanges = InputOf<Contract['webhook']['update']>;
 export const updateWebhook = async (
   tx: Transaction,
   { id, url, types, recordId, state }: WebhookChanges,
-  policy: WebhookPolicy,
+  { policy, secrets }: { policy: WebhookPolicy; secrets: WebhookSecrets },
   by: WebhookActor,
 ): Promise<Webhook> => {
   if (url !== undefined) assertTarget(url, policy);
@@ -241,12 +252,16 @@ export const updateWebhook = async (
       await pause(tx, webhook, 'Its owner has paused it.', by.now);
     } else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
   });
-  return readWebhook(tx, id, by);
+  return readWebhook(tx, id, secrets, by);
 };
 
 /** A webhook as it is stored, which stays so until the end of the transaction. @throws AppError WEBHOOK_NOT_FOUND */
-export const readWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<Webhook> =>
-  webhookOf(await lockWebhook(tx, id, by));
+export const readWebhook = async (
+  tx: Transaction,
+  id: string,
+  secrets: WebhookSecrets,
+  by: WebhookActor,
+): Promise<Webhook> => webhookOf(await lockWebhook(tx, id, by), secrets);
 
 /**
  * Gives a webhook another secret; the old one signs beside it for a day, and so do those before it.

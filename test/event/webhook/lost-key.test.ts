@@ -15,7 +15,7 @@ import { webhooksIn } from '../../../src/event/webhook/entity.ts';
 import { WebhookSecrets } from '../../../src/event/webhook/secrets.ts';
 import type { Message } from '../../../src/event/webhook/sender/send.ts';
 import { WebhookSender } from '../../../src/event/webhook/sender/sender.ts';
-import { createWebhook } from '../../../src/event/webhook/webhooks.ts';
+import { createWebhook, listWebhooks } from '../../../src/event/webhook/webhooks.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { webhookSecrets } from '../../harness/app/webhook-key.ts';
 import { VirtualWorld } from '../../harness/virtual-world.ts';
@@ -66,8 +66,14 @@ test.each(['active', 'pending'] as const)(
     expect(sent).toEqual([]);
     expect(await webhook()).toMatchObject({ state, reason: expect.stringContaining('cannot be decrypted') });
 
+    // Whoever has the key sees at once that it is back.
+    const reasonBy = async (secrets: WebhookSecrets) => (await listWebhooks(db, userId, secrets))[0]?.reason;
+    expect(await reasonBy(otherSecrets)).toContain('cannot be decrypted');
+    expect(await reasonBy(webhookSecrets)).toBe(null);
+
     const withKey = startBy(webhookSecrets);
     await world.pass(MINUTE_MS);
+    expect(await webhook()).toMatchObject({ reason: null });
     await world.settled(Promise.all([withKey.close(), db.close()]));
     const [{ body, headers }] = sent as [Message];
     const [messageId, timestamp] = [headers['webhook-id']!, new Date(Number(headers['webhook-timestamp']) * 1000)];

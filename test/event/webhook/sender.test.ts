@@ -80,7 +80,7 @@ const create = async (path: string, userId = user.id): Promise<string> =>
   (await act((tx) => createWebhook(tx, { userId, url: `${HOST}${path}` }, { policy, secrets: webhookSecrets }, now())))
     .id;
 const move = (id: string, path: string): Promise<unknown> =>
-  act((tx) => updateWebhook(tx, { id, url: `${HOST}${path}` }, policy, now()));
+  act((tx) => updateWebhook(tx, { id, url: `${HOST}${path}` }, { policy, secrets: webhookSecrets }, now()));
 const stateOf = async (id: string) => (await listWebhooks(app.context.db)).find((one) => one.id === id)!;
 const untilState = (id: string, state: string): Promise<void> => until(async () => (await stateOf(id)).state === state);
 
@@ -280,7 +280,9 @@ describe('challenges without an answer', () => {
     await untilReason(other, REFUSED);
     await act((tx) => deleteWebhook(tx, other, by));
     // And this owner has none left for another host.
-    await act((tx) => updateWebhook(tx, { id, url: 'https://elsewhere.example.com/' }, policy, now()));
+    await act((tx) =>
+      updateWebhook(tx, { id, url: 'https://elsewhere.example.com/' }, { policy, secrets: webhookSecrets }, now()),
+    );
     await untilReason(id, REFUSED);
     expect(challenges()).toBe(5);
     // There is one more after a minute, then after two, then after four.

@@ -112,7 +112,7 @@ const list = (): Command =>
     .action(({ user, json }: { user?: string; json?: true }) =>
       within(async (db) => {
         if (user !== undefined) await readUser(db, user);
-        const webhooks = await listWebhooks(db, user);
+        const webhooks = await listWebhooks(db, user, new WebhookSecrets(readSettings()));
         if (json) printJsonLines(webhooks);
         else
           printTable(
