@@ -94,7 +94,9 @@ export interface Config {
   brand: Brand;
   /** The folder of the SDKs' packages that the service gives away. */
   sdksDir: string | undefined;
-  /** Variables that look like misspelled settings. */
+  /** The names of the variables that are set. */
+  given: readonly string[];
+  /** Variables that look like misspelled settings, or are not used. */
   strays: StrayVariable[];
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
@@ -102,9 +104,24 @@ export interface Config {
   sandboxSeed: number | undefined;
 }
 
+/** Settings that the sandbox leaves aside. */
+const UNUSED_BY_SANDBOX: readonly string[] = [
+  ...['DATABASE_URL', 'DATABASE_READ_URL', 'MIGRATE_DATABASE_URL', 'AUTO_MIGRATE', 'READ_ONLY', 'WORKERS'],
+  ...['RATE_LIMIT', 'MAX_QUEUE_MS', 'REDIS_URL', 'REDIS_TIMEOUT_MS', 'WEBHOOK_SECRET_KEY'],
+];
+
 /** The settings of the sandbox, which does not use the configured database. */
 export const sandboxOf = (config: Config, sandboxSeed?: number): Config => ({
   ...config,
+  strays: [
+    ...config.strays,
+    ...config.given
+      .filter((variable) => UNUSED_BY_SANDBOX.includes(variable.replace(/_FILE$/, '')))
+      .map((variable) => ({
+        variable,
+        message: `${variable} is not used: a sandbox has its data in memory, in one process without limits`,
+      })),
+  ],
   databaseUrl: 'sqlite::memory:',
   migrateDatabaseUrl: 'sqlite::memory:',
   databaseReadUrl: undefined,
@@ -209,6 +226,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
       source: data.SOURCE_URL,
     },
     sdksDir: data.SDKS_DIR,
+    given: given.map(([name]) => name).filter((name) => known.includes(name)),
     strays,
     sandbox: false,
     sandboxSeed: undefined,

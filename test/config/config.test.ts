@@ -244,6 +244,25 @@ describe('configuration', () => {
     });
   });
 
+  test('the sandbox says which settings it does not use, and no value of them', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-gateway-sandbox-'));
+    try {
+      const file = join(folder, 'redis');
+      writeFileSync(file, 'redis://me:s3cret@host');
+      const url = 'mysql://me:s3cret@host/db';
+      const addresses = { DATABASE_URL: url, DATABASE_READ_URL: url, MIGRATE_DATABASE_URL: url, REDIS_URL_FILE: file };
+      const unused = { ...addresses, WORKERS: '2', RATE_LIMIT: 'off', MAX_QUEUE_MS: 'off', READ_ONLY: 'true' };
+      const config = readConfig({ ...unused, PORT: '3001', LOG_LEVEL: 'warn', DATABASE_READ_URL_FILE: '' });
+      expect(config.strays).toEqual([]);
+      const { strays } = sandboxOf(config);
+      expect(strays.map(({ variable }) => variable)).toEqual(Object.keys(unused));
+      expect(strays[0]?.message).toMatch(/^DATABASE_URL is not used: /);
+      expect(JSON.stringify(strays)).not.toContain('s3cret');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   describe('the parameters of a DATABASE_URL', () => {
     const ALLOWED = 'allowed are ssl-mode, ssl-ca, ssl-cert, ssl-key';
     const file = fileURLToPath(import.meta.url);
