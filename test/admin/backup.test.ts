@@ -296,6 +296,7 @@ describe('restore', () => {
       file: at('copy.db'),
       migration: LATEST,
       pending: [],
+      webhooks: { total: 0, unreadable: 0 },
       database,
       kept: null,
     });
@@ -490,4 +491,34 @@ describe('restore', () => {
     expect(places()).toEqual(before);
     expect(usersIn(database)).toEqual(['Grace']);
   });
+});
+
+test('`backup` and `restore` say that the key of the secrets of webhooks is in no backup, and whether the one here is it', async () => {
+  copyFileSync(original, database);
+  expect((await run('backup', at('none.db'))).stderr).not.toContain('key');
+  const user = (await run('users', 'create', '--nickname', 'Bea')).stdout.trim();
+  await run('webhooks', 'create', '--user', user, '--url', 'https://hooks.example.com/');
+  const key = `${database}.key`;
+  const backup = await run('backup', at('backup.db'), '--json');
+  expect(backup).toMatchObject({ code: 0, stderr: expect.stringContaining(`keep ${key} as well`) });
+
+  const restores = [
+    ['restore', at('backup.db'), '--check'],
+    ['restore', at('backup.db')],
+  ];
+  for (const args of restores) {
+    expect((await run(...args)).stderr).toContain('The key here decrypts the secrets of its webhooks.');
+  }
+  rmSync(key);
+  for (const args of restores) {
+    const { code, stderr } = await run(...args);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`do not decrypt the secrets of 1 of its webhooks. Until the key`),
+    ]);
+    expect(stderr).toContain(`is in ${key}, nothing is sent`);
+  }
+  const { stdout } = await run('restore', at('backup.db'), '--check', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ webhooks: { total: 1, unreadable: 1 } });
+  expect((await run('restore', at('none.db'))).stderr).not.toContain('key');
 });

@@ -16,6 +16,8 @@ import { DEFAULT_DATABASE_URL, sqliteFile } from '../../db/address.ts';
 import { holdExclusively } from '../../db/sqlite/files/exclusive.ts';
 import { atRest, copyDatabase, inspect, type Inspection } from '../../db/sqlite/files/copy.ts';
 import { isBusy, isCorrupt } from '../../db/sqlite/errors.ts';
+import { idFromBytes } from '../../db/values.ts';
+import type { StoredSecrets, WebhookSecrets } from '../../event/webhook/secrets.ts';
 import { checkInspection, checkSchema } from './check.ts';
 import { BackupError, faultOf } from './errors.ts';
 import { companionsOf, isSame, type Partial, sync, withPartial } from './partial.ts';
@@ -29,6 +31,8 @@ export interface RestoreOptions {
   file: string;
   /** The migrations that this version knows. */
   known: readonly string[];
+  /** The keys of the secrets of webhooks here. */
+  secrets: WebhookSecrets;
   onProgress: (done: number, total: number) => void;
 }
 
@@ -38,6 +42,8 @@ export interface CheckResult {
   migration: string;
   /** The migrations of this version that it lacks. */
   pending: string[];
+  /** Its webhooks, and how many of their secrets the keys here do not decrypt. */
+  webhooks: Pick<StoredSecrets, 'total' | 'unreadable'>;
 }
 
 export interface RestoreResult extends CheckResult {
@@ -48,10 +54,18 @@ export interface RestoreResult extends CheckResult {
 
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-const resultOf = (file: string, { migrations }: Inspection, known: readonly string[]): CheckResult => ({
+const resultOf = (
+  file: string,
+  { migrations, secrets: stored }: Inspection,
+  { known, secrets }: Pick<RestoreOptions, 'known' | 'secrets'>,
+): CheckResult => ({
   file,
   migration: migrations.at(-1) ?? '',
   pending: known.filter((name) => !migrations.includes(name)),
+  webhooks: {
+    total: stored.length,
+    unreadable: stored.filter(({ id, secret }) => !secrets.canDecrypt(secret, idFromBytes(id))).length,
+  },
 });
 
 /** The file of a backup, as a whole path. @throws BackupError */
@@ -62,13 +76,16 @@ const backupAt = (path: string): string => {
 };
 
 /** Looks through a backup, and changes nothing. @throws BackupError */
-export const checkBackup = async (path: string, known: readonly string[]): Promise<CheckResult> => {
+export const checkBackup = async (
+  path: string,
+  { known, secrets }: Pick<RestoreOptions, 'known' | 'secrets'>,
+): Promise<CheckResult> => {
   const file = backupAt(path);
   try {
     const inspection = await inspect(atRest(file));
     checkInspection(inspection, file, known);
     await checkSchema(inspection, file);
-    return resultOf(file, inspection, known);
+    return resultOf(file, inspection, { known, secrets });
   } catch (error) {
     throw faultOf(error, { read: file, written: file, bytes: 0 });
   }
@@ -170,6 +187,7 @@ export const restore = async ({
   database: path,
   file: given,
   known,
+  secrets,
   onProgress,
 }: RestoreOptions): Promise<RestoreResult> => {
   const file = backupAt(given);
@@ -188,7 +206,7 @@ export const restore = async ({
         const kept = before ? keptName(database) : null;
         if (kept === null) partial.publish(false);
         else replace(database, kept, partial);
-        return { ...resultOf(file, inspection, known), database, kept };
+        return { ...resultOf(file, inspection, { known, secrets }), database, kept };
       });
     } finally {
       release();

@@ -66,6 +66,12 @@ export class WebhookSecrets {
     return this.#given.length > 0 || this.#database !== undefined;
   }
 
+  /** Where a key is kept, in words for the operator. */
+  get place(): string {
+    if (this.#given.length > 0 || this.#database === undefined) return 'WEBHOOK_SECRET_KEY';
+    return keyFileOf(this.#database);
+  }
+
   /** A secret as it is stored with its webhook. @throws AppError WEBHOOK_SECRETS_OFF */
   encrypt(secret: string, webhookId: string): string {
     const { id, bytes } = this.#usable();
@@ -212,7 +218,7 @@ export const sweepSecrets = async (db: Pick<WorkloadPool, 'manager' | 'transacti
 };
 
 /** How the secrets of all webhooks are stored. */
-interface StoredSecrets {
+export interface StoredSecrets {
   total: number;
   /** How many cannot be decrypted. */
   unreadable: number;

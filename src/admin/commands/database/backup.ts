@@ -5,8 +5,9 @@ import type { BackupResult } from '../../backup/backup.ts';
 import type { DumpResult } from '../../backup/dump/dump.ts';
 import type { Series } from '../../backup/target.ts';
 import { recordBackup, systemActor } from '../../../auth/audit/log.ts';
-import type { Config } from '../../../config/config.ts';
+import { type Config, ConfigError } from '../../../config/config.ts';
 import { serverAddresses } from '../../../db/address.ts';
+import type { Database } from '../../../db/database.ts';
 import { assertThere, CommandError, examples, readSettings, tellDatabase, withConnection } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { databaseFile, knownMigrations, withCopyProgress } from './sqlite-file.ts';
@@ -56,13 +57,37 @@ const dumpInto = async (config: Config, file: string, isForced: boolean): Promis
   return result;
 };
 
+/** Says that the key of the secrets of webhooks is in no backup, where there are some. Never rejects. */
+const tellOfKey = async (config: Config, db: Database): Promise<void> => {
+  try {
+    const { examineSecrets, WebhookSecrets } = await import('../../../event/webhook/secrets.ts');
+    const secrets = new WebhookSecrets(config);
+    const { total } = await examineSecrets(db, secrets);
+    if (total === 0 && config.webhookKeys.length === 0) return;
+    note(
+      `The key of webhooks' secrets is not in it: keep ${secrets.place} as well, apart from the backups. ` +
+        'Without it, nothing is sent to webhooks after a restore.',
+    );
+  } catch (error) {
+    // Such as tables of an earlier version, without webhooks.
+    if (error instanceof ConfigError) note(`warning: ${error.message}`);
+  }
+};
+
 /**
  * Records a backup in the audit log of the database, from which a metric reads its time. A database that takes no writes
  * can be backed up all the same.
  */
 const recordIn = async (config: Config, result: Result): Promise<void> => {
   try {
-    await withConnection(config, (db) => recordBackup(db, systemActor(), result), { isTold: true });
+    await withConnection(
+      config,
+      async (db) => {
+        await tellOfKey(config, db);
+        await recordBackup(db, systemActor(), result);
+      },
+      { isTold: true },
+    );
   } catch {
     note('warning: the backup could not be recorded in the audit log, so last_backup_timestamp_seconds leaves it out.');
   }

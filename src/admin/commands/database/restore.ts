@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
 import type { Config } from '../../../config/config.ts';
+import type { WebhookSecrets } from '../../../event/webhook/secrets.ts';
 import { examples, PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { databaseFile, knownMigrations, withCopyProgress } from './sqlite-file.ts';
@@ -9,6 +10,18 @@ const nextStep = ({ pending }: CheckResult, { autoMigrate }: Config): string => 
   if (pending.length === 0) return 'Its tables are those of this version.';
   const lacks = `It is of an older version and lacks ${pending.join(', ')}`;
   return autoMigrate ? `${lacks}: the next start migrates it.` : `${lacks}. Run: ${PROGRAM} migrate`;
+};
+
+/** Says that no backup has the key of the secrets, and whether the keys here are those of this one. */
+const tellOfKey = ({ webhooks: { total, unreadable } }: CheckResult, { place }: WebhookSecrets): void => {
+  if (total === 0) return;
+  const of = `the secrets of ${unreadable > 0 ? `${unreadable} of ` : ''}its webhooks`;
+  note(
+    unreadable === 0
+      ? `A backup does not hold the key of webhooks' secrets. The key here decrypts ${of}.`
+      : `warning: a backup does not hold the key of webhooks' secrets, and the keys here do not decrypt ${of}. ` +
+          `Until the key that they were encrypted with is in ${place}, nothing is sent to them.`,
+  );
 };
 
 const printRestore = (result: RestoreResult, config: Config): void => {
@@ -38,18 +51,24 @@ export const restoreCommand = (): Command =>
     .action(async (file: string, { check, json }: { check?: true; json?: true }) => {
       const config = readSettings();
       const database = databaseFile(config);
-      const [{ checkBackup, restore }, known] = await Promise.all([
+      const [{ checkBackup, restore }, known, { WebhookSecrets: Secrets }] = await Promise.all([
         import('../../backup/restore.ts'),
         knownMigrations(),
+        import('../../../event/webhook/secrets.ts'),
       ]);
+      const secrets = new Secrets(config);
       if (check) {
-        const result = await checkBackup(file, known);
+        const result = await checkBackup(file, { known, secrets });
+        tellOfKey(result, secrets);
         if (json) printJsonLines([result]);
         else printCheck(result, config);
         return;
       }
       tellDatabase(config.databaseUrl);
-      const result = await withCopyProgress(file, (onProgress) => restore({ database, file, known, onProgress }));
+      const result = await withCopyProgress(file, (onProgress) =>
+        restore({ database, file, known, secrets, onProgress }),
+      );
+      tellOfKey(result, secrets);
       if (json) printJsonLines([result]);
       else printRestore(result, config);
     });

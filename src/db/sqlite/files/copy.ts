@@ -59,6 +59,8 @@ export interface Inspection {
   migrations: string[];
   /** All objects of its schema; empty if it is corrupt. */
   objects: SchemaObject[];
+  /** The secrets of its webhooks, as they are stored. */
+  secrets: { id: Uint8Array; secret: string }[];
 }
 
 interface Orphans {
@@ -73,17 +75,18 @@ export const inspect = async (source: string): Promise<Inspection> => {
   try {
     const pages = await read<{ integrity_check: string }>('PRAGMA integrity_check(3)');
     const broken = pages.map(({ integrity_check: words }) => words).filter((words) => words !== 'ok');
-    if (broken.length > 0) return { faults: broken, migrations: [], objects: [] };
+    if (broken.length > 0) return { faults: broken, migrations: [], objects: [], secrets: [] };
     const orphans = await read<Orphans>(
       'SELECT "table", COUNT(*) AS count FROM pragma_foreign_key_check GROUP BY "table" ORDER BY "table"',
     );
     const objects = await read<SchemaObject>(OBJECTS);
-    const isOurs = objects.some(({ type, name }) => type === 'table' && name === 'migrations');
-    const applied = isOurs ? await read<{ name: string }>('SELECT name FROM migrations ORDER BY id') : [];
+    const has = (table: string): boolean => objects.some(({ type, name }) => type === 'table' && name === table);
+    const applied = has('migrations') ? await read<{ name: string }>('SELECT name FROM migrations ORDER BY id') : [];
     return {
       faults: orphans.map(({ table, count }) => `${count} rows of ${table} refer to rows that are missing`),
       migrations: applied.map(({ name }) => name),
       objects,
+      secrets: has('migrations') && has('webhooks') ? await read('SELECT id, secret FROM webhooks') : [],
     };
   } finally {
     await threads.close();
