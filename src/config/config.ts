@@ -106,8 +106,17 @@ export interface Config {
 
 /** Settings that the sandbox leaves aside. */
 const UNUSED_BY_SANDBOX: readonly string[] = [
-  ...['DATABASE_URL', 'DATABASE_READ_URL', 'MIGRATE_DATABASE_URL', 'AUTO_MIGRATE', 'READ_ONLY', 'WORKERS'],
-  ...['RATE_LIMIT', 'MAX_QUEUE_MS', 'REDIS_URL', 'REDIS_TIMEOUT_MS', 'WEBHOOK_SECRET_KEY'],
+  'DATABASE_URL',
+  'DATABASE_READ_URL',
+  'MIGRATE_DATABASE_URL',
+  'AUTO_MIGRATE',
+  'READ_ONLY',
+  'WORKERS',
+  'RATE_LIMIT',
+  'MAX_QUEUE_MS',
+  'REDIS_URL',
+  'REDIS_TIMEOUT_MS',
+  'WEBHOOK_SECRET_KEY',
 ];
 
 /** The settings of the sandbox, which does not use the configured database. */
