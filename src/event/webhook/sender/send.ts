@@ -1,8 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { withoutKeys } from '../../../../contract/index.ts';
 import { constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
+import { withoutKeys } from '../../../../contract/index.ts';
 import { clearTimeout, currentTime, setTimeout } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
