@@ -1,40 +1,46 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type RequestOptions, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { request as requestSecurely } from 'node:https';
+import { isIPv4 } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { urlToHttpOptions } from 'node:url';
 import { operations, withoutKeys } from '../../../contract/index.ts';
+import { READ_LIMIT, redirectOf } from '../../base/remote.ts';
 import { inputPartsOf, markParts } from '../../consumers/use/parts.ts';
+import { parsed } from '../conformance/http/client.ts';
 import { valueAt } from '../conformance/values.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 
 /** Names the test that sends a request, percent-encoded. It is not passed on. */
 const TEST_HEADER = 'test-name';
-const CALLS = /^\/api\/trpc\/([\w.,]+)$/;
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
+/** The calls of a request: their operations, and its query. */
+const CALLS = /^\/api\/trpc\/([\w.,]+)(?:\?(.*))?$/;
 
 /** The envelopes of the calls of a request, with their operations. */
-const callsOf = (url: URL, body: string): { id: string; envelope: unknown }[] => {
-  const [, ids] = CALLS.exec(url.pathname) ?? [];
+const callsOf = (target: string, body: string): { id: string; envelope: unknown }[] => {
+  const [, ids, query] = CALLS.exec(target) ?? [];
   if (ids === undefined) return [];
-  const sent = parsed(body === '' ? (url.searchParams.get('input') ?? '') : body);
-  if (!url.searchParams.has('batch')) return [{ id: ids, envelope: sent }];
+  const parameters = new URLSearchParams(query);
+  const sent = parsed(body === '' ? (parameters.get('input') ?? '') : body);
+  if (!parameters.has('batch')) return [{ id: ids, envelope: sent }];
   return ids.split(',').map((id, index) => ({ id, envelope: valueAt(sent, [String(index)]) }));
 };
 
-/** The reasons of the failures among the answers to a number of calls, by the places of these. */
-const reasonsOf = (answer: string, calls: number): (string | undefined)[] => {
-  const all = parsed(answer);
+/** What a gateway has answered to a call. */
+interface Outcome {
+  /** The reason of a failure. */
+  reason?: string;
+}
+
+/** What a gateway has answered to a number of calls, by their places; undefined for what is no answer of one. */
+const outcomesOf = ({ statusCode, headers }: IncomingMessage, text: string, calls: number): (Outcome | undefined)[] => {
+  const all = parsed(text);
   const answers = Array.isArray(all) ? (all as unknown[]) : Array.from({ length: calls }, () => all);
   return answers.map((one) => {
     const reason = valueAt(one, ['error', 'json', 'data', 'reason']);
-    return typeof reason === 'string' ? reason : undefined;
+    if (typeof reason === 'string') return { reason };
+    const isStream = statusCode === 200 && headers['content-type']?.startsWith('text/event-stream');
+    return isStream || valueAt(one, ['result', 'data', 'json']) !== undefined ? {} : undefined;
   });
 };
 
@@ -89,6 +95,12 @@ export class NeedRecorder {
   }
 }
 
+/** Whether a request was meant for this machine: a name of another could lead a page of that to the proxy. */
+const isForLoopback = ({ headers: { host = '' } }: IncomingMessage): boolean => {
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  return name === 'localhost' || name === '[::1]' || (isIPv4(name) && name.startsWith('127.'));
+};
+
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -100,37 +112,55 @@ const HOP_BY_HOP = [
   'accept-encoding',
 ];
 
-/** Passes a request on, and notes what its calls sent and how they failed. */
+/**
+ * Passes a request on, and notes what its calls sent and how they failed. The request says no more of the address than what comes behind
+ * that of the gateway, as it is: resolving could lead to another host.
+ */
 const pass = async (
   to: URL,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   recorder: NeedRecorder,
 ): Promise<void> => {
-  const url = new URL(incoming.url ?? '/', to);
+  const { url: target = '' } = incoming;
+  if (!isForLoopback(incoming) || !target.startsWith('/')) {
+    outgoing.writeHead(421).end('This proxy takes requests for 127.0.0.1 or localhost, with a path.\n');
+    return;
+  }
   const body = await buffer(incoming);
   const { [TEST_HEADER]: named, ...headers } = incoming.headers;
   for (const name of HOP_BY_HOP) delete headers[name];
-  const options: RequestOptions = { method: incoming.method, headers: { ...headers, 'content-length': body.length } };
-  const path = new URL(`${to.pathname.replace(/\/+$/, '')}${url.pathname}${url.search}`, to);
-  const sent = (to.protocol === 'https:' ? requestSecurely : request)(path, options);
+  const sent = (to.protocol === 'https:' ? requestSecurely : request)({
+    ...urlToHttpOptions(to),
+    path: to.pathname.replace(/\/+$/, '') + target,
+    method: incoming.method,
+    headers: { ...headers, 'content-length': body.length },
+  });
   sent.end(body);
   outgoing.on('close', () => sent.destroy());
   const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+  const redirect = redirectOf(to.href, reply.statusCode ?? 0, reply.headers.location);
+  // A page of the site may redirect, a call never does: its client would follow past this proxy.
+  if (redirect !== undefined && CALLS.test(target)) throw new Error(redirect);
   for (const [name, value] of Object.entries(reply.headers)) {
     if (!HOP_BY_HOP.includes(name) && value !== undefined) outgoing.setHeader(name, value);
   }
   outgoing.writeHead(reply.statusCode ?? 502);
   const isJson = reply.headers['content-type']?.startsWith('application/json') ?? false;
   const chunks: Buffer[] = [];
-  for await (const chunk of reply) {
-    if (isJson) chunks.push(chunk as Buffer);
-    outgoing.write(chunk);
+  let bytes = 0;
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (isJson && bytes <= READ_LIMIT) chunks.push(chunk);
+    if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
   }
-  const calls = callsOf(url, body.toString());
-  const reasons = reasonsOf(Buffer.concat(chunks).toString(), calls.length);
+  const calls = callsOf(target, body.toString());
+  const outcomes = outcomesOf(reply, Buffer.concat(chunks).toString(), calls.length);
   const test = typeof named === 'string' ? withoutKeys(decodeURIComponent(named)) : undefined;
-  for (const [index, { id, envelope }] of calls.entries()) recorder.add(test, id, envelope, reasons[index]);
+  for (const [index, { id, envelope }] of calls.entries()) {
+    const outcome = outcomes[index];
+    if (outcome) recorder.add(test, id, envelope, outcome.reason);
+  }
   outgoing.end();
 };
 

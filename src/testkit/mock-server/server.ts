@@ -137,13 +137,19 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
 
   const listener: RequestListener = (request, response) => {
     const own = `http://${HOST}:${request.socket.localPort}`;
-    const url = new URL(request.url ?? '/', own);
+    const { url: target = '' } = request;
+    const address = target.startsWith('/') ? own + target : target;
+    if (!URL.canParse(address)) {
+      answer(response, 400, `${target} is no path.`);
+      return;
+    }
+    const url = new URL(address);
     const { pathname, searchParams, hostname } = url;
     const run = searchParams.get('run') ?? '';
     if (pathname === '/vectors') answer(response, 200, list(run, own));
     else if (pathname === '/seen') answer(response, 200, Object.fromEntries(seenIn(run)));
     // A client that asks its proxy names the host in the request line.
-    else if (request.url?.startsWith('http:') && hostname !== PROXIED_HOST)
+    else if (!target.startsWith('/') && hostname !== PROXIED_HOST)
       answer(response, 500, `${hostname} is not to be asked for through a proxy.`);
     // A caller that is gone has seen enough.
     else void exchange(request, response, url, own.replace(HOST, 'localhost')).catch(() => undefined);

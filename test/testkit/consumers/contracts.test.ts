@@ -11,17 +11,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { operations } from '../../../contract/index.ts';
 import { partsOf } from '../../../openapi/sdk/parts.mjs';
 import { version } from '../../../src/base/version.ts';
-import { type ConsumerContract, parseConsumerContract } from '../../../contract/consumer-contract.ts';
-import { keyOfWord } from '../../../src/auth/format.ts';
 import { inputPartsOf } from '../../../src/consumers/use/parts.ts';
-import { startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { runCommand } from '../../harness/app/command.ts';
 import { freePort } from '../../harness/free-ports.mjs';
 
 // What consumers need, by their own tests, and whether a release gives it.
 
-const published = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
+const DOCUMENT = new URL('../../../openapi/openapi.json', import.meta.url).pathname;
+const published = readFileSync(DOCUMENT, 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'contracts-'));
 let app: TestApp;
 beforeAll(async () => {
@@ -51,93 +49,6 @@ const cli = async (...args: string[]) => {
   const { code, stdout, stderr } = await runCommand(args, { env: withoutDatabase });
   return { code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() };
 };
-
-const read = (file: string): ConsumerContract => parseConsumerContract(file, readFileSync(file, 'utf8'));
-
-/** A program that calls, as the tests of a consumer do. */
-const CALLS = `
-const call = (id, body, test) => fetch(process.env.CONTENT_GATEWAY_URL + '/api/trpc/' + id, {
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json', 'Test-Name': encodeURIComponent(test) },
-  body: JSON.stringify(body),
-});
-await call('game.list', { json: { limit: 1, page: 1, sortBy: 'views' } }, 'shows the most viewed ☆');
-await call('game.list', { json: { limit: 2, page: 1, sortBy: 'views' } }, 'shows the most viewed ☆');
-await call('game.getById', { json: { id: 'none' } }, 'says that a game is gone to ${keyOfWord('nowhere')}');
-`;
-
-describe('record', () => {
-  test('writes what the calls of each test sent, and how they failed; and keeps what is said of replies', async () => {
-    const out = join(folder, 'shop-web.json');
-    const program = join(folder, 'calls.mjs');
-    writeFileSync(program, CALLS);
-    const record = () =>
-      cli('record', '--to', app.url, '--consumer', 'shop-web', '--out', out, '--port', '0', '--', 'node', program);
-    const { code, stderr } = await record();
-    expect({ code, stderr: stderr.split('\n').at(-1) }).toEqual({
-      code: 0,
-      stderr: `${out} has 2 needs; 2 of them do not say what they read.`,
-    });
-    const made = read(out);
-    const [list, byId] = [
-      {
-        operation: 'game.list',
-        test: 'shows the most viewed ☆',
-        sends: ['/limit', '/page', '/sortBy', '/sortBy=views'],
-      },
-      { operation: 'game.getById', test: 'says that a game is gone to cgk_…', sends: ['/id'] },
-    ];
-    expect(made).toEqual({
-      consumer: 'shop-web',
-      contract: version,
-      needs: [
-        { ...byId, reasons: ['GAME_NOT_FOUND'] },
-        { ...list, reasons: [] },
-      ],
-    });
-    const said = { reads: ['/items/*/coverUrl'], requires: ['/items'], decodes: true };
-    const needs = made.needs.map((need) => ({ ...need, ...said }));
-    writeFileSync(out, JSON.stringify({ ...made, needs }));
-    await record();
-    expect(read(out).needs).toEqual(needs);
-  });
-
-  test('passes on what comes, of batches, reads by GET and streams, and notes each call', async () => {
-    const { url, recorder, stop } = await startRecordingProxy(app.url, 0);
-    const batch = await fetch(`${url}/api/trpc/game.list,game.getById?batch=1`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ 0: { json: { limit: 1, page: 1 } }, 1: { json: { id: 'none' } } }),
-    });
-    expect([batch.status, await batch.json()]).toMatchObject([207, { length: 2 }]);
-    const input = encodeURIComponent('{"json":{"start":"latest","maxDuration":1}}');
-    const tail = await fetch(`${url}/api/trpc/event.tail?input=${input}`);
-    expect(tail.headers.get('content-type')).toMatch('text/event-stream');
-    expect(await tail.text()).toContain('event: connected');
-    const page = await fetch(`${url}/docs/`, { headers: { 'Accept-Encoding': 'gzip' } });
-    expect([page.status, (await page.text()).includes('swagger')]).toEqual([200, true]);
-    expect((await fetch(`${url}/api/trpc/no.such`, { method: 'POST' })).status).toBe(404);
-    expect(recorder.needs()).toEqual([
-      { operation: 'event.tail', sends: ['/start', '/start=latest', '/maxDuration'], reasons: [] },
-      { operation: 'game.getById', sends: ['/id'], reasons: ['GAME_NOT_FOUND'] },
-      { operation: 'game.list', sends: ['/limit', '/page'], reasons: [] },
-    ]);
-    await stop();
-  });
-
-  test('writes nothing where the command fails, and says where nothing answers', async () => {
-    const out = join(folder, 'none.json');
-    const options = ['record', '--to', app.url, '--consumer', 'x', '--out', out, '--port', '0', '--'];
-    const failed = await cli(...options, 'node', '-e', 'process.exit(7)');
-    expect([failed.code, failed.stderr]).toEqual([7, expect.stringMatching(/status 7: .* is not written\.$/)]);
-    expect((await cli(...options, join(folder, 'no-such-program'))).code).toBe(127);
-    expect(() => readFileSync(out)).toThrow('ENOENT');
-    const nowhere = await startRecordingProxy(`http://127.0.0.1:${await freePort()}`, 0);
-    const reply = await fetch(`${nowhere.url}/api/trpc/user.me`, { method: 'POST' });
-    expect([reply.status, await reply.text()]).toEqual([502, expect.stringContaining('does not answer')]);
-    await nowhere.stop();
-  });
-});
 
 const need = (reads: string[] | undefined, more: object = {}) => ({
   operation: 'game.list',
@@ -364,16 +275,15 @@ describe('can-i-deploy', () => {
     const old = write('old.json', { ...covers, contract: '1.0.0' });
     const refused = await cli('can-i-deploy', '--to', app.url, '--contracts', old);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('was tested with 1.0.0')]);
-    const from = new URL('../../../openapi/openapi.json', import.meta.url).pathname;
-    expect((await cli('can-i-deploy', '--to', app.url, '--contracts', old, '--from', from)).code).toBe(0);
+    expect((await cli('can-i-deploy', '--to', app.url, '--contracts', old, '--from', DOCUMENT)).code).toBe(0);
   });
 
   test.each([
     [['--to', 'http://localhost'], 'Say of whom'],
-    [['--document', 'x.json'], 'There is no database'],
+    [['--document', DOCUMENT], 'There is no database'],
     [['--contracts', production], 'Say what would be deployed'],
-    [['--document', 'x.json', '--contracts', join(folder, 'nothing.json')], 'nothing.json cannot be read'],
-    [['--document', 'x.json', '--contracts', folder], 'is no consumer contract'],
+    [['--document', DOCUMENT, '--contracts', join(folder, 'nothing.json')], 'nothing.json cannot be read'],
+    [['--document', DOCUMENT, '--contracts', folder], 'is no consumer contract'],
   ])('refuses %j', async (options, told) => {
     write('aaa.json', { consumer: 'x', needs: [{ operation: 'game.list', sends: ['limit'] }] });
     const { code, stderr } = await cli('can-i-deploy', ...options);

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { timeoutSignal } from '../../../base/runtime.ts';
+import { ask } from '../../../base/remote.ts';
 import type { Config } from '../../../config/config.ts';
 import { STATUS_PATHS } from '../../status/paths.ts';
 import { CommandError, examples, readSettings } from '../shared/common.ts';
@@ -17,14 +17,14 @@ const metricsUrl = ({ metrics }: Config): string => {
 /** @throws CommandError that says why there is no status */
 const readStatus = async (base: string): Promise<object> => {
   const { href: url } = new URL(STATUS_PATHS.json, base);
+  const { status, isOk, text } = await ask(url, TIMEOUT_MS).catch((error: Error) => {
+    throw new CommandError(`${url} does not answer: ${error.message}`);
+  });
+  if (!isOk) throw new CommandError(`${url} answers ${status}: ${text.trim()}`);
   try {
-    const response = await fetch(url, { signal: timeoutSignal(TIMEOUT_MS) });
-    if (response.ok) return (await response.json()) as object;
-    throw new CommandError(`${url} answers ${response.status}: ${(await response.text()).trim()}`);
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-    const { cause, message } = error as Error;
-    throw new CommandError(`${url} does not answer: ${cause instanceof Error ? cause.message : message}`);
+    return JSON.parse(text) as object;
+  } catch {
+    throw new CommandError(`${url} answers no JSON: it is not that of a gateway's metrics.`);
   }
 };
 

@@ -64,6 +64,16 @@ export const parseStart = (text: string): StartDate => {
   return () => new Date(text);
 };
 
+/** The address of a deployment, without a slash at its end. @throws InvalidArgumentError */
+export const parseBaseUrl = (text: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError('It must be an http or https URL.');
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new InvalidArgumentError('It must have no user, query or fragment.');
+  }
+  return url.href.replace(/\/+$/, '');
+};
+
 /** How long a text may be that a schema accepts, for the help: `1 to 50 characters`. */
 export const lengthOf = (schema: z.ZodType): string => {
   const { minLength, maxLength } = schema.meta() ?? {};

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Argument, Command } from 'commander';
 import { version } from '../../../base/version.ts';
@@ -9,7 +9,7 @@ import { parseConsumerContract } from '../../../../contract/consumer-contract.ts
 import { contractOf, startRecordingProxy } from '../../../testkit/consumers/recording-proxy.ts';
 import { lengths } from '../../../../contract/limits.ts';
 import { keyless, text } from '../../../../contract/text.ts';
-import { textOf, wholeNumberUpTo } from '../shared/arguments.ts';
+import { parseBaseUrl, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples } from '../shared/common.ts';
 import { note } from '../shared/output.ts';
 
@@ -43,11 +43,12 @@ export const recordCommand = (): Command =>
     .description(
       'Passes requests on to a gateway, such as a sandbox, and writes what they sent and which failures came to the contract of ' +
         'a consumer. With a command, it runs that with its own address in CONTENT_GATEWAY_URL, writes the contract if it ' +
-        'succeeds, and ends with its status; else it writes it at SIGTERM or SIGINT. A header Test-Name, percent-encoded, ' +
+        'succeeds, and ends with its status; else it writes it at SIGTERM or SIGINT. Where the gateway answered no call, it ' +
+        'writes nothing and ends with status 2. A header Test-Name, percent-encoded, ' +
         'names the test. What is read of replies is yours to add under "reads"; recording again keeps it.',
     )
     .addArgument(new Argument('[command...]', 'the command that runs the tests, after --'))
-    .requiredOption('--to <url>', 'the gateway that is tested with')
+    .requiredOption('--to <url>', 'the gateway that is tested with', parseBaseUrl)
     .requiredOption('--consumer <name>', 'the name of the consumer', textOf(keyless(text(1, lengths.consumer))))
     .requiredOption('--out <file>', 'the contract: a file that your repository keeps')
     .option('--port <number>', 'the port to listen on; 0 picks a free one', wholeNumberUpTo(MAX_PORT), 4020)
@@ -56,7 +57,6 @@ export const recordCommand = (): Command =>
       examples('record --to http://localhost:3000 --consumer shop-web --out shop-web.json -- npm test'),
     )
     .action(async (command: string[], { to, consumer, out, port }: RecordOptions) => {
-      if (!URL.canParse(to)) throw new CommandError(`${to} is no URL.`, USAGE);
       const earlier = existsSync(out) ? parseConsumerContract(basename(out), await readFile(out, 'utf8')) : undefined;
       const proxy = await startRecordingProxy(to, port);
       note(`Recording at ${proxy.url}, for ${to}.`);
@@ -68,7 +68,14 @@ export const recordCommand = (): Command =>
         return;
       }
       const contract = contractOf({ consumer, contract: version }, proxy.recorder, earlier);
-      await writeFile(out, `${JSON.stringify(contract, null, 2)}\n`);
+      if (contract.needs.length === 0) {
+        throw new CommandError(
+          `No call came through ${proxy.url} that the gateway at ${to} answered: ${out} is not written. Do the tests call CONTENT_GATEWAY_URL?`,
+          USAGE,
+        );
+      }
+      await writeFile(`${out}.new`, `${JSON.stringify(contract, null, 2)}\n`);
+      await rename(`${out}.new`, out);
       const unread = contract.needs.filter(({ reads }) => reads === undefined).length;
       note(
         `${out} has ${contract.needs.length} needs${unread > 0 ? `; ${unread} of them do not say what they read` : ''}.`,

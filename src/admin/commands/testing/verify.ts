@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { boundedText } from '../../../base/remote.ts';
 import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
@@ -29,7 +31,7 @@ import { jsonOf } from '../../../testkit/conformance/report/json.ts';
 import { junitOf } from '../../../testkit/conformance/report/junit.ts';
 import { anySeed, SeededRandom, SEEDS } from '../../../testkit/conformance/seed.ts';
 import { type VerifyRun, verify } from '../../../testkit/conformance/verify.ts';
-import { keyOption, listOf, wholeNumberUpTo } from '../shared/arguments.ts';
+import { keyOption, listOf, parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
@@ -41,15 +43,6 @@ const USAGE = 2;
 const NO_GATEWAY = 3;
 
 const subjects = [SERVICE, ...operations.map(({ id }) => id)];
-
-const parseBaseUrl = (text: string): string => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError('It must be an http or https URL.');
-  if (url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new InvalidArgumentError('It must have no user, query or fragment.');
-  }
-  return url.href.replace(/\/+$/, '');
-};
 
 const parseOrigin = (text: string): string => {
   if (URL.canParse(text) && new URL(text).origin === text) return text;
@@ -74,7 +67,7 @@ interface VerifyOptions {
 /** @throws CommandError */
 export const readDocument = async (file: string): Promise<ClientDocument> => {
   try {
-    return parseDocument(basename(file), await readFile(file, 'utf8'));
+    return parseDocument(basename(file), await boundedText(createReadStream(file)));
   } catch (error) {
     if (error instanceof DocumentError) throw new CommandError(error.message, USAGE);
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}.`, USAGE);

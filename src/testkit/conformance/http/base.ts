@@ -1,3 +1,4 @@
+import { redirectOf } from '../../../base/remote.ts';
 import { failureMember, valueAt } from '../values.ts';
 import { SERVICE } from '../check.ts';
 import { API_PATH } from '../contract/operation.ts';
@@ -22,8 +23,11 @@ export const basesOf = (url: string): string[] => {
   return [...new Set([above, given])];
 };
 
-const describe = ({ status, headers }: Reply): string =>
-  `${status} ${headers.get('content-type')?.split(';', 1)[0] ?? 'without a type'}`;
+const describe = ({ status, headers, request }: Reply): string => {
+  const redirect = redirectOf(request.url, status, headers.get('location'));
+  if (redirect !== undefined) return `${status}: ${redirect}`;
+  return `${status} ${headers.get('content-type')?.split(';', 1)[0] ?? 'without a type'}`;
+};
 
 /** Whether the API answers below a base, be its document missing: only a gateway knows that there is no such procedure. */
 const hasApi = async (client: Client): Promise<boolean> => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { boundedText, faultOf } from '../../../base/remote.ts';
 import { Mismatch, Skip } from '../findings/finding.ts';
 import { failureMember } from '../values.ts';
 import type { Exchange, Reply, Request, SentRequest } from '../exchange.ts';
@@ -164,20 +165,14 @@ export class Client {
         signal: AbortSignal.timeout(this.#options.timeoutMs),
         ...(body !== undefined && { body }),
       });
-      const text = await response.text();
-      const { status, headers: received } = response;
+      const { status, headers: received, body: answer } = response;
+      const text = answer ? await boundedText(answer) : '';
       this.#paceMs = paceOf(received);
       this.#silence.delete(subject);
       return { subject, requestId, request, status, headers: received, text, json: parsed(text) };
     } catch (error) {
       this.#silence.set(subject, silence + 1);
-      throw new NoReply(this.#faultOf(error), { subject, requestId, request });
+      throw new NoReply(faultOf(error, this.#options.timeoutMs), { subject, requestId, request });
     }
-  }
-
-  #faultOf(error: unknown): string {
-    const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-    if (name === 'TimeoutError') return `it took more than ${this.#options.timeoutMs / 1000} s`;
-    return cause?.message || cause?.code || message;
   }
 }
