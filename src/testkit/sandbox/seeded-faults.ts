@@ -20,8 +20,7 @@ const WITH_PATIENCE: readonly string[] = ['429', '503'];
 /** Calls and ids that a space remembers, and faults that it lists. */
 const MOST_REMEMBERED = 2000;
 const MOST_LISTED = 1000;
-/** The characters of an input in the list. */
-const LISTED_INPUT = 200;
+/** The characters of a digest in the list, and in names. */
 const NAME_DIGITS = 8;
 
 /** Half a refusal has lost its reason, and is not to be repeated: only who asks for it gets that. */
@@ -86,8 +85,8 @@ export interface DrawnFault {
 /** A fault that a call met. */
 interface MetFault {
   operation: string;
-  /** The beginning of the input, with names for ids, instants and cursors of this run. */
-  input: string;
+  /** Tells the call apart from others of the operation. The input stays with its sender: anyone can name the space. */
+  digest: string;
   /** Which of the equal calls of the space it was. */
   attempt: number;
   /** In the form of `X-Sandbox-Fault`. */
@@ -96,7 +95,7 @@ interface MetFault {
 
 const inOrder = (a: MetFault, b: MetFault): number =>
   Number(a.operation > b.operation) - Number(a.operation < b.operation) ||
-  Number(a.input > b.input) - Number(a.input < b.input) ||
+  Number(a.digest > b.digest) - Number(a.digest < b.digest) ||
   a.attempt - b.attempt;
 
 /**
@@ -122,7 +121,7 @@ export class SeededFaults {
     this.#counts.set(call, attempt);
     const fault = this.#draw(call, attempt);
     if (fault) {
-      this.#met.push({ operation, input: input.slice(0, LISTED_INPUT), attempt, fault: faultText(fault) });
+      this.#met.push({ operation, digest: call.slice(0, NAME_DIGITS), attempt, fault: faultText(fault) });
       if (this.#met.length > MOST_LISTED) this.#met.shift();
     }
     const isWriting = operation.split(',').some((id) => writes.has(id));

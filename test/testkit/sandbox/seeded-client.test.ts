@@ -14,7 +14,7 @@ const TITLES = Array.from({ length: 12 }, (_, index) => `seeded ${index}`);
 
 interface SeenFaults {
   seed: number | null;
-  faults: { operation: string; input: string; attempt: number; fault: string }[];
+  faults: { operation: string; digest: string; attempt: number; fault: string }[];
 }
 
 describe('a sandbox with a seed', () => {

@@ -69,6 +69,23 @@ describe('faults from a seed', () => {
     expect([...numbers].toSorted((a, b) => a - b)).toEqual([1, 2, 11, 12, 21, 22]);
   });
 
+  test('are listed by digests of inputs, which only their sender sees', () => {
+    const faults = new SeededFaults(7, SPACE);
+    const inputs = Array.from({ length: 40 }, (_, n) => `{"json":{"password":"hunter${n}"}}`);
+    for (const input of [...inputs, ...inputs]) faults.meet({ operation: 'game.create', input });
+    const listed = faults.list();
+    expect(JSON.stringify(listed)).not.toMatch(/json|password|hunter/);
+    expect(listed).toContainEqual({
+      operation: 'game.create',
+      digest: expect.stringMatching(/^[\w-]{8}$/),
+      attempt: 1,
+      fault: expect.any(String),
+    });
+    const first = listed.filter(({ attempt }) => attempt === 1).map(({ digest }) => digest);
+    expect(new Set(first).size).toBe(first.length);
+    for (const { digest } of listed.filter(({ attempt }) => attempt === 2)) expect(first).toContain(digest);
+  });
+
   test('count the records of the sandbox apart', () => {
     const counts = new Set<number>();
     for (let seed = 0; seed < 40; seed += 1) {
