@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Count, Timestamp } from './common.ts';
 import { exampleContract } from './examples.ts';
-import { lengths, MAX_CONTRACTS, MAX_NEEDED_MEMBERS, MAX_NEEDS } from './limits.ts';
+import { inBytes, lengths, MAX_CONTRACT_BYTES, MAX_CONTRACTS, MAX_NEEDED_MEMBERS, MAX_NEEDS } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
 import { form, keyless, line, text, words } from './text.ts';
 
@@ -42,6 +42,10 @@ export const ConsumerContract = z
   });
 export type ConsumerContract = z.output<typeof ConsumerContract>;
 export type Need = z.output<typeof Need>;
+
+/** Whether a value is a consumer contract. */
+export const isConsumerContract = (value: unknown): value is ConsumerContract =>
+  ConsumerContract.safeParse(value).success;
 
 /** A text that is no consumer contract. The message says why. */
 export class ConsumerContractError extends Error {}
@@ -93,7 +97,7 @@ const PublishedContract = z
   .strictObject({
     consumer: described(ConsumerName, ConsumerContract.shape.consumer),
     contract: described(GatewayVersion, ConsumerContract.shape.contract),
-    needs: described(z.array(PublishedNeed).max(MAX_NEEDS), ConsumerContract.shape.needs),
+    needs: described(z.array(PublishedNeed).min(1).max(MAX_NEEDS), ConsumerContract.shape.needs),
   })
   .meta({
     id: 'ConsumerContractInput',
@@ -120,7 +124,7 @@ const exampleSummary = { ...ofExample, tag, needCount: needs.length, publishedAt
 export const consumerContract = router('consumerContract', {
   publish: procedure({
     summary: 'Publish a contract',
-    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file that \`record\` or an SDK has written is a \`contract\`, without its \`$schema\`. A user has ${MAX_CONTRACTS} at most.`,
+    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file that \`record\` or an SDK has written is a \`contract\`, without its \`$schema\`. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} together.`,
     access: 'contract:write',
     effect: 'write',
     input: z.strictObject({

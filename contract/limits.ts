@@ -82,6 +82,8 @@ export const READ_BODY_LIMIT = 64 * KIB;
 export const WRITE_BODY_LIMIT = 1 * MIB;
 /** Largest request body of a batch of records, or of calls that write, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
+/** Needs of all consumer contracts of a user together, in bytes of JSON: 10 000 of them. All are read before each release. */
+export const MAX_CONTRACT_BYTES = 4 * MIB;
 /**
  * Largest answer to a batch of calls in bytes, short errors aside: it is held in memory as a whole. No single page is as
  * large: one of the largest image posts has 6.5 MB.

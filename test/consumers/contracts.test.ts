@@ -3,8 +3,8 @@
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MAX_CONTRACTS, MAX_NEEDS } from '../../contract/index.ts';
-import { publishedContracts } from '../../src/consumers/contracts/store.ts';
+import { MAX_CONTRACT_BYTES, MAX_CONTRACTS, MAX_NEEDS } from '../../contract/index.ts';
+import { type PublishedContract, publishedContracts } from '../../src/consumers/contracts/store.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 
 // The contracts that consumers publish. The operator asks with them in `test/testkit/consumers`.
@@ -30,25 +30,29 @@ const need = {
 const publish = (consumer: string, tag: string, needs: object[] = [need], { key } = owner) =>
   app.send('consumerContract.publish', { tag, contract: { consumer, contract: '1.1.0', needs } }, key);
 const listed = async ({ key } = owner) => (await app.call('consumerContract.list', {}, key)).items;
-const kept = (tag: string) => publishedContracts(app.context.db, tag);
+const kept = async (tag: string): Promise<PublishedContract[]> => {
+  const found: PublishedContract[] = [];
+  for await (const contract of publishedContracts(app.context.db, tag, () => undefined)) found.push(contract);
+  return found;
+};
 
 describe('contracts of consumers', () => {
   test('are kept by user, consumer and tag, the last one of each', async () => {
     await publish('web', 'production');
-    await publish('web', 'main', []);
-    await publish('web', 'production', [], stranger);
+    await publish('web', 'main');
+    await publish('web', 'production', [need], stranger);
     now = new Date('2031-05-02T10:00:00.000Z');
     const { body } = await publish('web', 'production', [need, { ...need, operation: 'game.getById' }]);
     const web = { consumer: 'web', contract: '1.1.0' };
     const last = { ...web, tag: 'production', needCount: 2, publishedAt: '2031-05-02T10:00:00.000Z' };
     expect(body.result.data.json).toEqual(last);
     expect(await listed()).toEqual([
-      { ...web, tag: 'main', needCount: 0, publishedAt: '2031-05-01T10:00:00.000Z' },
+      { ...web, tag: 'main', needCount: 1, publishedAt: '2031-05-01T10:00:00.000Z' },
       last,
     ]);
     const production = await kept('production');
     expect(production).toHaveLength(2);
-    expect(production).toContainEqual({ ...web, userId: stranger.id, needs: [] });
+    expect(production).toContainEqual({ ...web, userId: stranger.id, needs: [need] });
     expect(production).toContainEqual({
       ...web,
       userId: owner.id,
@@ -68,11 +72,55 @@ describe('contracts of consumers', () => {
 
   test(`are ${MAX_CONTRACTS} at most, which those that are there do not hinder`, async () => {
     const many = await app.aUser();
-    for (let n = 0; n < MAX_CONTRACTS; n += 1) await publish(`c${n}`, 'production', [], many);
-    const { status, body } = await publish('one', 'production', [], many);
+    for (let n = 0; n < MAX_CONTRACTS; n += 1) await publish(`c${n}`, 'production', [need], many);
+    const { status, body } = await publish('one', 'production', [need], many);
     expect([status, body.error.json.data.reason]).toEqual([422, 'CONTRACT_LIMIT']);
     expect((await publish('c0', 'production', [need], many)).status).toBe(200);
     expect(await listed(many)).toHaveLength(MAX_CONTRACTS);
+  });
+
+  test('have 4 MiB together, of which none takes more by being replaced, and which a hint counts', async () => {
+    const user = await app.aUser();
+    const pointers = Array.from({ length: 450 }, (_, n) => `/${String(n).padStart(298, '/x')}`);
+    // Two bytes for each letter: bytes count, not letters.
+    const half = { ...need, test: 'é'.repeat(500), reads: pointers };
+    const sizeOf = (needs: object[]): number => Buffer.byteLength(JSON.stringify(needs));
+    const many = Array.from({ length: 7 }, () => half);
+    const most = Math.floor(MAX_CONTRACT_BYTES / sizeOf(many));
+    for (let n = 0; n < most; n += 1) expect((await publish(`c${n}`, 'production', many, user)).status).toBe(200);
+    const { status, body } = await publish('one', 'production', many, user);
+    expect([status, body.error.json.data]).toEqual([
+      422,
+      expect.objectContaining({
+        reason: 'CONTRACT_LIMIT',
+        hint: expect.stringContaining(`takes ${sizeOf(many)} bytes, your ${most} others ${most * sizeOf(many)}`),
+      }),
+    ]);
+    expect((await publish('c0', 'production', many, user)).status).toBe(200);
+    const rest = MAX_CONTRACT_BYTES - most * sizeOf(many);
+    const filling = { ...need, reads: [], test: '' };
+    const fits = { ...filling, test: 'x'.repeat(Math.min(500, rest - sizeOf([filling]))) };
+    expect((await publish('last', 'production', [fits], user)).status).toBe(200);
+    expect(await listed(user)).toHaveLength(most + 1);
+  });
+
+  test('published at once do not pass the limit together', async () => {
+    const user = await app.aUser();
+    const large = Array.from({ length: 7 }, () => ({
+      ...need,
+      reads: Array.from({ length: 450 }, (_, n) => `/${String(n).padStart(298, '/x')}`),
+    }));
+    const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => publish(`c${n}`, 'production', large, user)));
+    const size = Buffer.byteLength(JSON.stringify(large));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(Math.floor(MAX_CONTRACT_BYTES / size));
+  });
+
+  test('have a need at least: one without any would say that nothing breaks its consumer', async () => {
+    const { status, body } = await publish('web', 'production', []);
+    expect([status, body.error.json.data.issues]).toEqual([
+      400,
+      [expect.objectContaining({ path: '/contract/needs' })],
+    ]);
   });
 
   test('have as many needs as a large suite has', async () => {

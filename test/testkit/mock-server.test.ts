@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type MockServer, startMockServer } from '../../src/testkit/mock-server/server.ts';
 import { parseVectors } from '../../src/testkit/mock-server/vector.ts';
 import { type Environment, startCli } from '../harness/app/program.ts';
+import { writeRaw } from '../harness/http/raw-http.ts';
 
 // The server of scripted exchanges that SDKs are tested with: what it was told to do to a request, it does.
 
@@ -115,6 +116,11 @@ describe('mock server', () => {
     const { baseUrl = '' } = (await told(run)).find((one) => one.name === name) ?? {};
     return fetch(`${baseUrl}/api/trpc/game.getById`, { method: 'POST', body: '{}', redirect: 'manual', ...options });
   };
+
+  test.each(['//', '//vectors', '/\\', 'http://', '*'])('answers the target %s, and stays', async (target) => {
+    const request = `OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    expect(await writeRaw(server.url, request)).toMatch(/^HTTP\/1\.1 40[04] /);
+  });
 
   test('our own exchanges are at least sixty, and each has a reply for every attempt that it wants', () => {
     expect(ours.length).toBeGreaterThanOrEqual(60);

@@ -140,7 +140,7 @@ async function* webhooksOf(db: Database, id: string): AsyncGenerator<object[]> {
 
 /** The consumer contracts that a user has published. */
 async function* publishedBy(db: Database, id: string): AsyncGenerator<object[]> {
-  yield await contractsOf(db, id);
+  for await (const contract of contractsOf(db, id)) yield [contract];
 }
 
 /** The audit entries about a user, without the operators' names and what the entries tell of others. */

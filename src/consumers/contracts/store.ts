@@ -1,9 +1,16 @@
-import { MAX_CONTRACTS, type Contract, type InputOf, type OutputOf } from '../../../contract/index.ts';
-import type { ConsumerContract } from '../../../contract/consumer-contract.ts';
+import {
+  MAX_CONTRACT_BYTES,
+  MAX_CONTRACTS,
+  type Contract,
+  type InputOf,
+  type OutputOf,
+} from '../../../contract/index.ts';
+import { type ConsumerContract, isConsumerContract } from '../../../contract/consumer-contract.ts';
+import { type Actor, recordAll } from '../../auth/audit/log.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
-import { storedIdToBytes } from '../../db/values.ts';
+import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { type ConsumerContractRow, consumerContractsIn } from '../entity.ts';
 
 /** A contract in brief. */
@@ -32,6 +39,20 @@ const summaryOf = ({
   publishedAt: publishedAt.toISOString(),
 });
 
+/** Asserts that a contract has room beside the others of its user, who is locked. @throws AppError CONTRACT_LIMIT */
+const assertRoom = async (tx: Transaction, { userId, consumer, tag }: ContractName, bytes: number): Promise<void> => {
+  const [others] = await tx.read<{ n: number; bytes: number | string }>(
+    `SELECT COUNT(*) AS n, COALESCE(SUM(OCTET_LENGTH(needs)), 0) AS bytes FROM consumer_contracts
+      WHERE user_id = ? AND NOT (consumer = ? AND tag = ?)`,
+    [storedIdToBytes(userId), consumer, tag],
+  );
+  const [n, taken] = [Number(others?.n), Number(others?.bytes)];
+  if (n < MAX_CONTRACTS && taken + bytes <= MAX_CONTRACT_BYTES) return;
+  throw new AppError('CONTRACT_LIMIT', {
+    hint: `Nothing was stored. This contract takes ${bytes} bytes, your ${n} others ${taken}, and ${MAX_CONTRACT_BYTES} are the most. Delete those of consumers and tags that are no longer in use.`,
+  });
+};
+
 /** Keeps a contract, in place of the one before. @throws AppError USER_NOT_FOUND, CONTRACT_LIMIT */
 export const putContract = async (
   tx: Transaction,
@@ -49,21 +70,31 @@ export const putContract = async (
   const [user] = await lockRows(tx, 'users', [storedIdToBytes(userId)]);
   if (!user) throw new AppError('USER_NOT_FOUND');
   const contracts = consumerContractsIn(tx);
+  await assertRoom(tx, name, Buffer.byteLength(JSON.stringify(content.needs)));
   if (await contracts.existsBy(name)) await contracts.update(name, content);
-  else if ((await contracts.countBy({ userId })) >= MAX_CONTRACTS) throw new AppError('CONTRACT_LIMIT');
   else await contracts.insert({ ...name, ...content });
   return summaryOf({ ...name, ...content });
 };
 
-/** The contracts of a user, by their names and tags. */
-export const listContracts = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<ContractSummary[]> => {
+/** A contract in brief, with its user. */
+export type OwnedContract = ContractSummary & { userId: string };
+
+/** The contracts of all users, or those with a user, consumer and tag, by these. */
+export const findContracts = async (
+  reader: Pick<Reader, 'manager'>,
+  wanted: Partial<ContractName>,
+): Promise<OwnedContract[]> => {
   const rows = await consumerContractsIn(reader).find({
-    select: { consumer: true, tag: true, contract: true, needCount: true, publishedAt: true },
-    where: { userId },
-    order: { consumer: 'ASC', tag: 'ASC' },
+    select: { userId: true, consumer: true, tag: true, contract: true, needCount: true, publishedAt: true },
+    where: wanted,
+    order: { consumer: 'ASC', tag: 'ASC', userId: 'ASC' },
   });
-  return rows.map(summaryOf);
+  return rows.map((row) => ({ userId: row.userId, ...summaryOf(row) }));
 };
+
+/** The contracts of a user, by their names and tags. */
+export const listContracts = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<ContractSummary[]> =>
+  (await findContracts(reader, { userId })).map(({ userId: _, ...summary }) => summary);
 
 /** Deletes a contract. @throws AppError CONTRACT_NOT_FOUND */
 export const deleteContract = async (tx: Transaction, name: ContractName): Promise<void> => {
@@ -71,17 +102,71 @@ export const deleteContract = async (tx: Transaction, name: ContractName): Promi
   if (affected !== 1) throw new AppError('CONTRACT_NOT_FOUND');
 };
 
-/** The contracts of a user, with all that is kept of them. */
-export const contractsOf = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<object[]> => {
-  const rows = await consumerContractsIn(reader).find({ where: { userId }, order: { consumer: 'ASC', tag: 'ASC' } });
-  return rows.map((row) => ({ ...summaryOf(row), needs: row.needs }));
+/** Deletes contracts of a user, for an operator. Returns what they were. */
+export const deleteContracts = async (
+  tx: Transaction,
+  wanted: Partial<ContractName> & { userId: string },
+  by: Actor,
+): Promise<OwnedContract[]> => {
+  await lockRows(tx, 'users', [storedIdToBytes(wanted.userId)]);
+  const found = await findContracts(tx, wanted);
+  await consumerContractsIn(tx).delete(wanted);
+  const acts = found.map((before) => ({ action: 'contract delete', subject: `user ${wanted.userId}`, before }));
+  if (acts.length > 0) await recordAll(tx, by, acts);
+  return found;
 };
 
-/** All contracts that were published under a tag, by their names. */
-export const publishedContracts = async (
-  reader: Pick<Reader, 'manager'>,
-  tag: string,
-): Promise<PublishedContract[]> => {
-  const rows = await consumerContractsIn(reader).find({ where: { tag }, order: { consumer: 'ASC', userId: 'ASC' } });
-  return rows.map(({ userId, consumer, contract, needs }) => ({ userId, consumer, contract, needs }));
+/** What is kept of a contract, as the database has it; undefined where it was deleted meanwhile. */
+const readStored = async (
+  reader: Reader,
+  { userId, consumer, tag }: ContractName,
+): Promise<{ contract: string; needs: string } | undefined> => {
+  const [row] = await reader.read<{ contract: string; needs: string }>(
+    'SELECT contract, needs FROM consumer_contracts WHERE user_id = ? AND consumer = ? AND tag = ?',
+    [storedIdToBytes(userId), consumer, tag],
+  );
+  return row;
 };
+
+const parsedOr = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** The contracts of a user one by one, with all that is kept of them. */
+export async function* contractsOf(reader: Reader, userId: string): AsyncGenerator<object> {
+  for (const summary of await listContracts(reader, userId)) {
+    const stored = await readStored(reader, { userId, ...summary });
+    if (stored) yield { ...summary, needs: parsedOr(stored.needs) };
+  }
+}
+
+/** Told of a contract that counts for nothing: its user is suspended, or it cannot be read. */
+export type PassedOver = (contract: ContractName, why: 'suspended' | 'unreadable') => void;
+
+/** The contracts that were published under a tag, by their names. One at a time: all together may be too many to hold. */
+export async function* publishedContracts(
+  reader: Reader,
+  tag: string,
+  passOver: PassedOver,
+): AsyncGenerator<PublishedContract> {
+  const rows = await reader.read<{ user_id: Bytes; consumer: string; suspended_at: string | null }>(
+    `SELECT c.user_id, c.consumer, u.suspended_at FROM consumer_contracts c JOIN users u ON u.id = c.user_id
+      WHERE c.tag = ? ORDER BY c.consumer, c.user_id`,
+    [tag],
+  );
+  for (const { user_id: bytes, consumer, suspended_at: suspendedAt } of rows) {
+    const name = { userId: idFromBytes(bytes), consumer, tag };
+    if (suspendedAt !== null) {
+      passOver(name, 'suspended');
+      continue;
+    }
+    const stored = await readStored(reader, name);
+    const contract = stored && { consumer, contract: stored.contract, needs: parsedOr(stored.needs) };
+    if (contract && isConsumerContract(contract)) yield { userId: name.userId, ...contract };
+    else if (contract) passOver(name, 'unreadable');
+  }
+}

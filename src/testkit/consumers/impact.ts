@@ -1,5 +1,6 @@
 import type { Change } from '../conformance/document/compare.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
+import { anonymousConsumer } from '../../consumers/use/store.ts';
 import type { NamedUse } from './uses.ts';
 
 /** A consumer that a change breaks, by what it was recorded to use, or by its contract. */
@@ -23,6 +24,8 @@ export interface AffectedConsumer {
 /** A change that may break clients, and the consumers that it breaks. */
 export interface Impact extends Change {
   affected: AffectedConsumer[];
+  /** Clients of anonymous callers that it would break: anyone can name one, so they count for nothing. */
+  anonymous: AffectedConsumer[];
 }
 
 /** A contract of a file, or one that a user has published. */
@@ -31,7 +34,8 @@ type KnownContract = ConsumerContract & { userId?: string };
 /** Consumers, by the uses of a deployment and by their contracts. */
 export interface Consumers {
   uses?: readonly NamedUse[];
-  contracts?: readonly KnownContract[];
+  /** Read one by one: all together may be too many to hold. */
+  contracts?: Iterable<KnownContract> | AsyncIterable<KnownContract>;
 }
 
 const INPUT = 'the request /json';
@@ -58,20 +62,7 @@ const refusedParts = (change: Change, place: string, sent: readonly string[]): s
   return sent.includes(member) ? [member] : undefined;
 };
 
-/** Whether the user of a key has said by contracts what is read of the reply that a change is of. */
-const isSaid = (change: Change, key: NamedUse['key'], contracts: readonly KnownContract[]): boolean =>
-  key !== undefined &&
-  placeIn(change, OUTPUT) !== undefined &&
-  contracts.some(
-    ({ userId, needs }) => userId === key.userId && needs.some(({ operation }) => operation === change.operation),
-  );
-
-const affectedUse = (
-  change: Change,
-  { consumer, key, clients, operations }: NamedUse,
-  contracts: readonly KnownContract[],
-): AffectedConsumer[] => {
-  if (isSaid(change, key, contracts)) return [];
+const affectedUse = (change: Change, { consumer, key, clients, operations }: NamedUse): AffectedConsumer[] => {
   const operation = operations.find((one) => one.operation === change.operation);
   // Which reasons a caller handles cannot be seen.
   if (!operation || change.reason !== undefined) return [];
@@ -130,19 +121,38 @@ const affectedContract = (change: Change, { consumer, userId, needs }: KnownCont
   return [{ consumer, ...(userId !== undefined && { userId }), tests: [...new Set(tests)], parts }];
 };
 
+/** Uses by anonymous callers have the name of a client. */
+const isAnonymous = ({ consumer }: NamedUse): boolean => consumer.startsWith(anonymousConsumer(''));
+
 /**
  * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
  * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
  * known what is read, nor what each call sends: it is broken by any such change of an operation that it called. Contracts
- * that the user of its key has published for the operation say what is read.
+ * that the user of its key has published for the operation say what is read. `names` has all consumers that count.
  */
-export const impactOf = (changes: readonly Change[], { uses = [], contracts = [] }: Consumers): Impact[] =>
-  changes
+export const impactOf = async (
+  changes: readonly Change[],
+  { uses = [], contracts = [] }: Consumers,
+): Promise<{ impacts: Impact[]; names: string[] }> => {
+  const known = uses.filter((use) => !isAnonymous(use));
+  const names = new Set(known.map(({ consumer }) => consumer));
+  const impacts = changes
     .filter(({ breaks, unsure, reason }) => breaks || unsure || reason !== undefined)
-    .map((change) => ({
-      ...change,
-      affected: [
-        ...uses.flatMap((use) => affectedUse(change, use, contracts)),
-        ...contracts.flatMap((contract) => affectedContract(change, contract)),
-      ],
-    }));
+    .map((change) => ({ change, byContract: [] as AffectedConsumer[], said: new Set<string | undefined>() }));
+  for await (const contract of contracts) {
+    names.add(contract.consumer);
+    for (const { change, byContract, said } of impacts) {
+      byContract.push(...affectedContract(change, contract));
+      if (contract.needs.some(({ operation }) => operation === change.operation)) said.add(contract.userId);
+    }
+  }
+  return {
+    names: [...names],
+    impacts: impacts.map(({ change, byContract, said }) => {
+      const isSaid = ({ key }: NamedUse) => key && placeIn(change, OUTPUT) !== undefined && said.has(key.userId);
+      const byUse = known.filter((use) => !isSaid(use)).flatMap((use) => affectedUse(change, use));
+      const anonymous = uses.filter(isAnonymous).flatMap((use) => affectedUse(change, use));
+      return { ...change, affected: [...byUse, ...byContract], anonymous };
+    }),
+  };
+};

@@ -1,5 +1,5 @@
 import { attributes, escaped } from '../conformance/report/junit.ts';
-import type { AffectedConsumer, Consumers, Impact } from './impact.ts';
+import type { AffectedConsumer, Impact } from './impact.ts';
 
 /** A change in words, for people. */
 export const changeText = ({ operation, where, expected, came }: Impact): string =>
@@ -23,14 +23,9 @@ export const affectedText = (affected: AffectedConsumer): string => {
   ].join('; ');
 };
 
-/** The names of all consumers that something is known of. */
-export const namesOf = ({ uses = [], contracts = [] }: Consumers): string[] => [
-  ...new Set([...uses, ...contracts].map(({ consumer }) => consumer)),
-];
-
 /** The impacts as JUnit XML: a case for each consumer, whose failure names each change that breaks it. */
-export const junitOf = (impacts: readonly Impact[], consumers: Consumers): string => {
-  const cases = namesOf(consumers).map((name) => {
+export const junitOf = (impacts: readonly Impact[], names: readonly string[]): string => {
+  const cases = names.map((name) => {
     const lines = impacts.flatMap((impact) =>
       impact.affected
         .filter(({ consumer }) => consumer === name)

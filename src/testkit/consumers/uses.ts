@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { ConsumerUse } from '../../consumers/use/store.ts';
 
-const going = z.literal(true).exactOptional();
-const PartUse = z.object({ name: z.string(), lastDay: z.iso.date(), deprecated: going });
+const mark = z.literal(true).exactOptional();
+const PartUse = z.object({ name: z.string(), lastDay: z.iso.date(), deprecated: mark });
 
 /** The uses of a consumer, as `keys use --json` writes them: a line for each consumer. */
 const NamedUse = z.object({
   consumer: z.string().min(1),
   clients: z.array(PartUse),
   operations: z.array(
-    z.object({ operation: z.string(), lastDay: z.iso.date(), deprecated: going, parts: z.array(PartUse) }),
+    z.object({ operation: z.string(), lastDay: z.iso.date(), deprecated: mark, parts: z.array(PartUse) }),
   ),
-  key: z.object({ id: z.string(), name: z.string(), userId: z.string() }).exactOptional(),
+  key: z.object({ id: z.string(), name: z.string(), userId: z.string(), isSuspended: mark }).exactOptional(),
 }) satisfies z.ZodType<ConsumerUse>;
 export type NamedUse = z.output<typeof NamedUse>;
 

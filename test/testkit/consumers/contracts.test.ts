@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { operations } from '../../../contract/index.ts';
 import { partsOf } from '../../../openapi/sdk/parts.mjs';
 import { version } from '../../../src/base/version.ts';
@@ -154,6 +154,152 @@ describe('can-i-deploy', () => {
       expect(faulty).toMatchObject({ code: 2, stderr: expect.stringContaining('/contract/needs/0/reads/0 must') });
       const nowhere = await publish([], owner.key, `http://127.0.0.1:${await freePort()}`);
       expect(nowhere).toMatchObject({ code: 3, stderr: expect.stringContaining('No gateway answers') });
+    });
+  });
+
+  describe('of which some are odd', () => {
+    const LONG = '🎮'.repeat(100);
+    let gateway: TestApp;
+    let [good, odd]: TestUser[] = [];
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runCommand(args, { env: { DATABASE_URL: gateway.databaseUrl } });
+      return { code, stdout: stdout.trimEnd().split('\n'), stderr };
+    };
+    const ask = () => run('can-i-deploy', '--document', withoutCovers());
+    const publish = (consumer: string, user: TestUser | undefined, reads = ['/items/*/title'], tag = 'production') => {
+      const published = { ...contract(consumer, need(reads)), contract: '1.1.0' };
+      return gateway.send('consumerContract.publish', { tag, contract: published }, user?.key);
+    };
+    const store = (needs: string, consumer: string) =>
+      gateway.context.db.transaction((tx) =>
+        tx.execute('UPDATE consumer_contracts SET needs = ? WHERE consumer = ?', [needs, consumer]),
+      );
+    beforeEach(async () => {
+      gateway = await startApp();
+      good = await gateway.aUser();
+      odd = await gateway.aUser();
+    });
+    afterEach(() => gateway.stop());
+
+    test('those of suspended users count for nothing, nor do their uses, and both are told', async () => {
+      await publish('good', good);
+      await publish('odd', odd, ['/items/*/coverUrl']);
+      await gateway.call('game.list', { limit: 1, page: 1 }, odd?.key);
+      await gateway.context.auth.uses?.flush();
+      expect(await ask()).toMatchObject({ code: 1 });
+      await run('users', 'suspend', odd?.id ?? '');
+      const { code, stderr } = await ask();
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringContaining('of suspended users, which count for nothing: 2.'),
+      });
+      const use = join(folder, 'suspended.jsonl');
+      writeFileSync(use, (await run('keys', 'use', '--days', '90', '--json')).stdout.join('\n'));
+      expect(await cli('impact', DOCUMENT, withoutCovers(), '--use', use)).toMatchObject({ code: 0 });
+      const out = join(folder, 'without-suspended');
+      const exported = await run('contract', 'export', out);
+      expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining(`user ${odd?.id} is suspended`) });
+      expect(readdirSync(out)).toEqual([`good.${good?.id}.json`]);
+    });
+
+    test.each(['no JSON', '[{"operation":1}]'])(
+      'one with %j for needs is told and passed over, and no yes',
+      async (needs) => {
+        await publish('a', odd);
+        await publish('good', good);
+        await store(needs, 'a');
+        expect(await ask()).toMatchObject({
+          code: 2,
+          stderr: expect.stringMatching(`contract of a of user ${odd?.id} cannot be read\\.[^]*no yes`),
+        });
+        const out = join(folder, `without-${needs.length}`);
+        expect(await run('contract', 'export', out)).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining(`file for a`),
+        });
+        expect(readdirSync(out)).toEqual([`good.${good?.id}.json`]);
+        await publish('good', good, ['/items/*/coverUrl']);
+        expect(await ask()).toMatchObject({ code: 1 });
+        const { code, stdout } = await run('users', 'export', odd?.id ?? '');
+        expect([code, stdout.join('')]).toEqual([0, expect.stringContaining('"consumer":"a"')]);
+      },
+    );
+
+    test('each has a file of its own, with a short and plain name', async () => {
+      const names = [
+        LONG,
+        `${LONG.slice(2)}🎲`,
+        'shop/web',
+        'shop-web',
+        'Shop-web',
+        '..',
+        '../../up',
+        '@shop/web',
+        'a*b?c:d',
+      ];
+      for (const consumer of names) await publish(consumer, good);
+      await publish('shop-web', odd);
+      const out = join(folder, 'plain');
+      expect(await run('contract', 'export', out)).toMatchObject({ code: 0 });
+      const files = readdirSync(out);
+      expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(names.length + 1);
+      for (const file of files) {
+        expect(file).toMatch(/^[\w.~-]+$/);
+        expect(Buffer.byteLength(file)).toBeLessThan(200);
+      }
+      const kept = files.map(
+        (file) => (JSON.parse(readFileSync(join(out, file), 'utf8')) as { consumer: string }).consumer,
+      );
+      expect(kept.toSorted()).toEqual([...names, 'shop-web'].toSorted());
+      expect(files).toContain(`shop-web.${good?.id}.json`);
+    });
+
+    test('operators list and delete, which the audit log keeps', async () => {
+      await publish('web', good);
+      await publish('web', odd);
+      await publish('web', odd, [], 'main');
+      await publish('app', odd);
+      const listed = async (...args: string[]) =>
+        (await run('contract', 'list', '--json', ...args)).stdout
+          .filter((line) => line !== '')
+          .map((line) => JSON.parse(line) as { consumer: string; tag: string; userId: string });
+      expect((await listed()).map(({ consumer, tag }) => `${consumer} ${tag}`)).toEqual([
+        'app production',
+        'web main',
+        'web production',
+        'web production',
+      ]);
+      expect(await listed('--user', good?.id ?? '', '--tag', 'production')).toMatchObject([
+        { consumer: 'web', needCount: 1 },
+      ]);
+      expect((await run('contract', 'list', '--consumer', 'web', '--tag', 'main')).stdout).toHaveLength(2);
+
+      const named = ['contract', 'delete', '--user', odd?.id ?? '', '--consumer', 'web', '--tag', 'production'];
+      const shown = await run(...named);
+      expect(shown).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was deleted') });
+      expect(await listed()).toHaveLength(4);
+      expect(await run(...named, '--yes', '--as', 'Maru')).toMatchObject({ code: 0, stdout: shown.stdout });
+      expect((await listed()).map(({ consumer, tag, userId }) => [consumer, tag, userId])).toEqual([
+        ['app', 'production', odd?.id],
+        ['web', 'main', odd?.id],
+        ['web', 'production', good?.id],
+      ]);
+      await run('contract', 'delete', '--user', odd?.id ?? '', '--yes');
+      expect(await listed()).toMatchObject([{ userId: good?.id }]);
+      const audited = (await run('audit', 'list', '--json')).stdout.map(
+        (line) => JSON.parse(line) as { action: string },
+      );
+      expect(audited.filter(({ action }) => action === 'contract delete')).toEqual([
+        expect.objectContaining({
+          actor: expect.stringMatching(/^Maru \(/),
+          subject: `user ${odd?.id}`,
+          before: expect.objectContaining({ userId: odd?.id, consumer: 'web', tag: 'production' }),
+        }),
+        expect.objectContaining({ before: expect.objectContaining({ consumer: 'app' }) }),
+        expect.objectContaining({ before: expect.objectContaining({ tag: 'main' }) }),
+      ]);
+      expect(await run('contract', 'delete', '--yes')).toMatchObject({ code: 2 });
+      expect(await run('contract', 'list', '--user', 'nobody')).toMatchObject({ code: 1 });
     });
   });
 

@@ -60,16 +60,20 @@ const impact = async (...args: string[]) => {
   return { code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() };
 };
 
-/** Of each change that may break somebody: where, and whom. */
+const namesIn = (consumers: unknown): string =>
+  (consumers as { consumer: string }[]).map(({ consumer }) => consumer).join(' and ');
+
+/** Of each change that may break somebody: where, and whom; anonymous clients come last. */
 const namedBy = async (fresh: string) => {
   const { code, stdout } = await impact(OLD, fresh, '--use', USES, '--json');
   const lines = stdout === '' ? [] : stdout.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
   return {
     code,
-    named: lines.map(({ operation, where, affected }) => [
+    named: lines.map(({ operation, where, affected, anonymous }) => [
       operation,
       where,
-      (affected as { consumer: string }[]).map(({ consumer }) => consumer).join(' and '),
+      namesIn(affected),
+      namesIn(anonymous),
     ]),
   };
 };
@@ -83,7 +87,7 @@ describe('impact', () => {
         schemas['GameListInput'].properties.sortBy.enum = ['latest', 'oldest', 'likes', 'favorites'];
       },
       1,
-      [['game.list', 'the request /json/sortBy', 'key 1']],
+      [['game.list', 'the request /json/sortBy', 'key 1', '']],
     ],
     [
       'a word that nobody sent',
@@ -91,13 +95,13 @@ describe('impact', () => {
         schemas['GameListInput'].properties.sortBy.enum = ['latest', 'oldest', 'views', 'likes'];
       },
       0,
-      [['game.list', 'the request /json/sortBy', '']],
+      [['game.list', 'the request /json/sortBy', '', '']],
     ],
     [
       'a member that one consumer sent',
       ({ components: { schemas } }) => void delete schemas['GameListInput'].properties.search,
       1,
-      [['game.list', 'the request /json/search', 'key 1']],
+      [['game.list', 'the request /json/search', 'key 1', '']],
     ],
     [
       'a limit of elements',
@@ -106,33 +110,41 @@ describe('impact', () => {
       },
       1,
       [
-        ['game.batchCreate', 'the request /json/games/*/tagNames/*', ''],
-        ['game.create', 'the request /json/tagNames/*', 'key 1'],
+        ['game.batchCreate', 'the request /json/games/*/tagNames/*', '', ''],
+        ['game.create', 'the request /json/tagNames/*', 'key 1', ''],
       ],
+    ],
+    [
+      'a word that only an anonymous client sent, which anyone can be',
+      ({ components: { schemas } }) => {
+        schemas['GameListInput'].properties.sortBy.enum = ['views', 'oldest', 'likes', 'favorites'];
+      },
+      0,
+      [['game.list', 'the request /json/sortBy', '', 'client curl/8']],
     ],
     [
       'a member that is newly required, of all callers',
       ({ components: { schemas } }) => void (schemas['GameListInput'].required = ['gameType']),
       1,
-      [['game.list', 'the request /json/gameType', 'key 1 and client curl/8']],
+      [['game.list', 'the request /json/gameType', 'key 1', 'client curl/8']],
     ],
     [
       'a member of the reply, of all callers',
       ({ components: { schemas } }) => void delete schemas['GameListOutput'].properties.total,
       1,
-      [['game.list', '200 /result/data/json/total', 'key 1 and client curl/8']],
+      [['game.list', '200 /result/data/json/total', 'key 1', 'client curl/8']],
     ],
     [
       'an operation that one consumer called',
       ({ paths }) => void delete paths['/api/trpc/game.create'],
       1,
-      [['game.create', 'the operation', 'key 1']],
+      [['game.create', 'the operation', 'key 1', '']],
     ],
     [
       'an operation that nobody called',
       ({ paths }) => void delete paths['/api/trpc/image.update'],
       0,
-      [['image.update', 'the operation', '']],
+      [['image.update', 'the operation', '', '']],
     ],
   ])('names %s', async (name, change, code, named) => {
     expect(await namedBy(changed(name, change))).toEqual({ code, named });
@@ -150,8 +162,30 @@ describe('impact', () => {
         `          key 1, "laptop" of user u; last sent /sortBy=views on ${DAY}; with python/1.0`,
         'nobody  image.update, the operation: the operation, now nothing',
       ].join('\n'),
-      stderr: 'Of 2 changes, 1 break somebody, 1 could but break nobody of 2 consumers, and 0 break no client.',
+      stderr: 'Of 2 changes, 1 break somebody, 1 could but break nobody of 1 consumers, and 0 break no client.',
     });
+  });
+
+  test('tells of anonymous clients and of suspended users, and counts neither', async () => {
+    const key = { id: '2', name: 'gone', userId: 's', isSuspended: true };
+    const uses = write(
+      'told.jsonl',
+      `${use('key 2', { 'user.me': [] }, { key })}\n${use('client x/9', { 'user.me': [] })}`,
+    );
+    const fresh = changed('without-me', ({ paths }) => void delete paths['/api/trpc/user.me']);
+    const junit = join(folder, 'told.xml');
+    const { code, stdout, stderr } = await impact(OLD, fresh, '--use', uses, '--junit', junit);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout:
+        'nobody  user.me, the operation: the operation, now nothing\n' +
+        '          (anonymous: client x/9; last called it on 2031-05-02)',
+    });
+    expect(stderr).toContain('of suspended users, which count for nothing: 1.');
+    expect(stderr).toContain('of anonymous callers, which count for nothing, since anyone can name one: 1.');
+    expect(readFileSync(junit, 'utf8')).toContain('tests="0" failures="0"');
+    const { code: asked, stderr: said } = await runCommand(['can-i-deploy', '--document', fresh, '--use', uses]);
+    expect([asked, said]).toEqual([0, expect.stringContaining('Yes: none of 0 consumers breaks.')]);
   });
 
   test('reads the uses of a deployment from its database, and takes this version for the new one', async () => {

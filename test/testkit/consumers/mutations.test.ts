@@ -430,7 +430,7 @@ describe('can-i-deploy, for mutants of the document', () => {
       const document = newDocument();
       const { target: _, ...mutant } = mutantsOf(document)[index] as Mutant;
       mutant.apply();
-      const impacts = impactOf(changesFor(before, documented('now', document)), { contracts });
+      const { impacts } = await impactOf(changesFor(before, documented('now', document)), { contracts });
       const takes = mutant.kind.startsWith('request') ? validatorsOf(document) : usual;
       for (const consumer of running.keys()) {
         const isSafe = !impacts.some(({ affected }) => affected.some((one) => one.consumer === consumer));

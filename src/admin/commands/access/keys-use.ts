@@ -1,11 +1,14 @@
 import { Command, Option } from 'commander';
+import { IsNull, Not } from 'typeorm';
 import { currentDate } from '../../../base/runtime.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { listKeys, readKey } from '../../../auth/service.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { type ConsumerUse, keyConsumer, readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
+import { usersIn } from '../../../user/entity.ts';
 import { idOfUser } from '../../../user/service.ts';
+import type { NamedUse } from '../../../testkit/consumers/uses.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';
@@ -36,12 +39,16 @@ const chosenConsumers = async (db: Database, { key, user }: UseOptions): Promise
   return keys.map(({ id }) => keyConsumer(id));
 };
 
-/** Uses with what is known of the keys: their names and users. */
-export const withKeys = async (db: Database, uses: readonly ConsumerUse[]) => {
+/** Uses with what is known of the keys: their names and users, and whether these are suspended. */
+export const withKeys = async (db: Database, uses: readonly ConsumerUse[]): Promise<NamedUse[]> => {
   const keys = new Map((await listKeys(db)).map((key) => [keyConsumer(key.id), key]));
+  const suspended = await usersIn(db).find({ select: { id: true }, where: { suspendedAt: Not(IsNull()) } });
+  const isSuspended = new Set(suspended.map(({ id }) => id));
   return uses.map((use) => {
     const key = keys.get(use.consumer);
-    return { ...use, ...(key && { key: { id: key.id, name: key.name, userId: key.userId } }) };
+    if (!key) return use;
+    const { id, name, userId } = key;
+    return { ...use, key: { id, name, userId, ...(isSuspended.has(userId) && { isSuspended: true }) } };
   });
 };
 

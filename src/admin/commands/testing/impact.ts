@@ -1,10 +1,12 @@
+import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
-import { currentDate, timeoutSignal } from '../../../base/runtime.ts';
+import { ask, boundedText } from '../../../base/remote.ts';
+import { currentDate } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
-import { publishedContracts } from '../../../consumers/contracts/store.ts';
+import { type PassedOver, publishedContracts } from '../../../consumers/contracts/store.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { readConsumerUses } from '../../../consumers/use/store.ts';
 import {
@@ -12,17 +14,17 @@ import {
   documented,
   parseDocument,
 } from '../../../testkit/conformance/document/client-document.ts';
-import { changesFor } from '../../../testkit/conformance/document/compare.ts';
+import { type Change, changesFor } from '../../../testkit/conformance/document/compare.ts';
 import {
   type ConsumerContract,
   ConsumerContractError,
   parseConsumerContract,
 } from '../../../../contract/consumer-contract.ts';
-import { type Consumers, type Impact, impactOf } from '../../../testkit/consumers/impact.ts';
-import { affectedText, changeText, junitOf, namesOf } from '../../../testkit/consumers/report.ts';
-import { parseUses, UseError } from '../../../testkit/consumers/uses.ts';
+import { impactOf } from '../../../testkit/consumers/impact.ts';
+import { affectedText, changeText, junitOf } from '../../../testkit/consumers/report.ts';
+import { type NamedUse, parseUses, UseError } from '../../../testkit/consumers/uses.ts';
 import { withKeys } from '../access/keys-use.ts';
-import { wholeNumberUpTo } from '../shared/arguments.ts';
+import { parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { faultsOf } from '../shared/faults.ts';
 import { note, print, printable, printJsonLines } from '../shared/output.ts';
@@ -38,9 +40,13 @@ const ownDocument = (): ClientDocument =>
   documented('openapi.json', createRequire(import.meta.url)('#openapi/openapi.json') as object);
 
 /** Reads a file. @throws CommandError */
-const readWith = async <T>(file: string, parse: (name: string, text: string) => T): Promise<T> => {
+const readWith = async <T>(
+  file: string,
+  parse: (name: string, text: string) => T,
+  read: (file: string) => Promise<string> = (path) => boundedText(createReadStream(path)),
+): Promise<T> => {
   try {
-    return parse(basename(file), await readFile(file, 'utf8'));
+    return parse(basename(file), await read(file));
   } catch (error) {
     if (error instanceof UseError || error instanceof ConsumerContractError)
       throw new CommandError(error.message, USAGE);
@@ -48,9 +54,8 @@ const readWith = async <T>(file: string, parse: (name: string, text: string) => 
   }
 };
 
-/** The contracts in files, and in the folders among them. @throws CommandError */
-export const readContracts = async (paths: readonly string[]): Promise<ConsumerContract[]> => {
-  const contracts: ConsumerContract[] = [];
+/** The contracts in files, and in the folders among them, one by one. @throws CommandError */
+export async function* readContracts(paths: readonly string[]): AsyncGenerator<ConsumerContract> {
   for (const path of paths) {
     const isFolder = await stat(path).then(
       (found) => found.isDirectory(),
@@ -59,44 +64,23 @@ export const readContracts = async (paths: readonly string[]): Promise<ConsumerC
     const names = isFolder ? (await readdir(path)).filter((name) => name.endsWith('.json')).toSorted() : undefined;
     if (names?.length === 0) throw new CommandError(`${path} has no .json file.`, USAGE);
     for (const file of names?.map((name) => join(path, name)) ?? [path]) {
-      contracts.push(await readWith(file, parseConsumerContract));
+      yield await readWith(file, parseConsumerContract);
     }
   }
-  return contracts;
-};
+}
 
 /** The document that a gateway publishes. @throws CommandError */
 const fetchDocument = async (url: string): Promise<ClientDocument> => {
-  const address = `${url.replace(/\/+$/, '')}/openapi.json`;
+  const address = `${url}/openapi.json`;
   try {
-    const reply = await fetch(address, { signal: timeoutSignal(TIMEOUT_MS) });
-    if (!reply.ok) throw new Error(`status ${reply.status}`);
-    return parseDocument(address, await reply.text());
+    const { status, isOk, text } = await ask(address, TIMEOUT_MS);
+    if (!isOk) throw new Error(`status ${status}`);
+    return parseDocument(address, text);
   } catch (error) {
-    throw new CommandError(`There is no gateway's document at ${address}: ${(error as Error).message}`, NO_GATEWAY);
+    const words = `There is no gateway's document at ${address}: ${(error as Error).message}`;
+    throw new CommandError(printable(words), NO_GATEWAY);
   }
 };
-
-/** The consumers in the database: their uses of the last days, and the contracts that have a tag. @throws CommandError */
-const readDatabase = async (days: number, tag: string): Promise<Required<Consumers>> => {
-  try {
-    return await withDatabase(readSettings(), async (db) => ({
-      uses: await withKeys(db, await readConsumerUses(db, { now: currentDate(), days })),
-      contracts: await publishedContracts(db, tag),
-    }));
-  } catch (error) {
-    // Status 1 would name it a broken consumer.
-    throw new CommandError(faultsOf(error).join('\n'), USAGE);
-  }
-};
-
-const namesFiles = ({ use, contracts }: FileOptions): boolean => use !== undefined || contracts !== undefined;
-
-/** The consumers that files know. @throws CommandError */
-const readFiles = async ({ use, contracts = [] }: FileOptions): Promise<Required<Consumers>> => ({
-  uses: use === undefined ? [] : await readWith(use, parseUses),
-  contracts: await readContracts(contracts),
-});
 
 /** The files that say what consumers use and need. Without any, the database says it. */
 interface FileOptions {
@@ -104,22 +88,96 @@ interface FileOptions {
   contracts?: string[];
 }
 
+const namesFiles = ({ use, contracts }: FileOptions): boolean => use !== undefined || contracts !== undefined;
+
 interface Output {
   json?: true;
   junit?: string;
 }
 
-/** Prints each change that may break clients, with the consumers that it breaks. Returns how many changes break one. */
-const report = async (impacts: readonly Impact[], consumers: Consumers, { json, junit }: Output): Promise<number> => {
-  if (junit !== undefined) await writeFile(junit, junitOf(impacts, consumers));
-  if (json) printJsonLines(impacts);
+/** What is asked: the changes, whom, and how it is told. */
+interface Question extends FileOptions, Output {
+  changes: readonly Change[];
+  days: number;
+  tag: string;
+  /** The version that all contracts must have been tested with; undefined for any. */
+  testedWith?: string | undefined;
+}
+
+async function* allTestedWith(
+  wanted: string,
+  contracts: AsyncIterable<ConsumerContract>,
+): AsyncGenerator<ConsumerContract> {
+  for await (const contract of contracts) {
+    if (contract.contract !== wanted) {
+      throw new CommandError(
+        `${contract.consumer} was tested with ${contract.contract}, and this is ${wanted}: name the document of that with --from.`,
+        USAGE,
+      );
+    }
+    yield contract;
+  }
+}
+
+/** Whom the changes break, among those whom files name or the database has. `passOver` is told who of these counts for nothing. @throws CommandError */
+const answerTo = async (
+  { changes, use, contracts = [], days, tag, testedWith }: Question,
+  passOver: PassedOver,
+  isAsked: boolean,
+): ReturnType<typeof impactOf> => {
+  const counted = (uses: readonly NamedUse[]): NamedUse[] =>
+    uses.filter(({ consumer, key }) => {
+      if (key?.isSuspended) passOver({ userId: key.userId, consumer, tag }, 'suspended');
+      return !key?.isSuspended;
+    });
+  if (!isAsked) {
+    const read = readContracts(contracts);
+    return impactOf(changes, {
+      uses: use === undefined ? [] : counted(await readWith(use, parseUses, (file) => readFile(file, 'utf8'))),
+      contracts: testedWith === undefined ? read : allTestedWith(testedWith, read),
+    });
+  }
+  try {
+    return await withDatabase(readSettings(), async (db) =>
+      impactOf(changes, {
+        uses: counted(await withKeys(db, await readConsumerUses(db, { now: currentDate(), days }))),
+        contracts: publishedContracts(db, tag, passOver),
+      }),
+    );
+  } catch (error) {
+    // Status 1 would name it a broken consumer.
+    throw new CommandError(faultsOf(error).join('\n'), USAGE);
+  }
+};
+
+/** Prints the changes that may break clients, with the consumers that they break. Returns how many break one, and how many do not. */
+const report = async (question: Question): Promise<{ broken: number; rest: number; names: number }> => {
+  const passed = { suspended: 0, unreadable: 0 };
+  const passOver: PassedOver = ({ userId, consumer }, why) => {
+    passed[why] += 1;
+    if (why === 'unreadable') note(printable(`The contract of ${consumer} of user ${userId} cannot be read.`));
+  };
+  const { impacts, names } = await answerTo(question, passOver, !namesFiles(question));
+  if (question.junit !== undefined) await writeFile(question.junit, junitOf(impacts, names));
+  if (question.json) printJsonLines(impacts);
   else {
     for (const impact of impacts) {
       print(printable(`${impact.affected.length > 0 ? 'BREAKS' : 'nobody'}  ${changeText(impact)}`));
       for (const one of impact.affected) print(printable(`          ${affectedText(one)}`));
+      for (const one of impact.anonymous) print(printable(`          (anonymous: ${affectedText(one)})`));
     }
   }
-  return impacts.filter(({ affected }) => affected.length > 0).length;
+  if (passed.suspended > 0)
+    note(`Contracts and uses of suspended users, which count for nothing: ${passed.suspended}.`);
+  const unnamed = new Set(impacts.flatMap(({ anonymous }) => anonymous.map(({ consumer }) => consumer)));
+  if (unnamed.size > 0)
+    note(`Clients of anonymous callers, which count for nothing, since anyone can name one: ${unnamed.size}.`);
+  const broken = impacts.filter(({ affected }) => affected.length > 0).length;
+  if (broken > 0) process.exitCode = BROKEN;
+  else if (passed.unreadable > 0) {
+    throw new CommandError('What cannot be read is no yes.', USAGE);
+  }
+  return { broken, rest: impacts.length - broken, names: names.length };
 };
 
 const listed = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
@@ -165,19 +223,16 @@ export const impactCommand = (): Command =>
       'after',
       examples('impact old.json', 'impact old.json new.json --use use.jsonl --contracts consumers/'),
     )
-    .action(async (old: string, fresh: string | undefined, { days, tag, ...options }: ImpactOptions) => {
+    .action(async (old: string, fresh: string | undefined, options: ImpactOptions) => {
       const changes = changesFor(
         await readDocument(old),
         fresh === undefined ? ownDocument() : await readDocument(fresh),
       );
-      const consumers = namesFiles(options) ? await readFiles(options) : await readDatabase(days, tag);
-      const impacts = impactOf(changes, consumers);
-      const broken = await report(impacts, consumers, options);
+      const { broken, rest, names } = await report({ ...options, changes });
       note(
-        `Of ${changes.length} changes, ${broken} break somebody, ${impacts.length - broken} could but break nobody of ` +
-          `${namesOf(consumers).length} consumers, and ${changes.length - impacts.length} break no client.`,
+        `Of ${changes.length} changes, ${broken} break somebody, ${rest} could but break nobody of ` +
+          `${names} consumers, and ${changes.length - broken - rest} break no client.`,
       );
-      if (broken > 0) process.exitCode = BROKEN;
     });
 
 interface DeployOptions extends FileOptions, Output {
@@ -188,19 +243,11 @@ interface DeployOptions extends FileOptions, Output {
 }
 
 /** The documents of what is deployed, and of what would be. @throws CommandError */
-const documentsOf = async ({ document, to, from }: DeployOptions, contracts: Required<Consumers>['contracts']) => {
-  if (document !== undefined) {
-    return { before: from === undefined ? ownDocument() : await readDocument(from), now: await readDocument(document) };
-  }
-  if (to === undefined) throw new CommandError('Say what would be deployed: --document FILE, or --to URL.', USAGE);
-  const other = contracts.find((one) => one.contract !== version);
-  if (from === undefined && other) {
-    throw new CommandError(
-      `${other.consumer} was tested with ${other.contract}, and this is ${version}: name the document of that with --from.`,
-      USAGE,
-    );
-  }
-  return { before: from === undefined ? ownDocument() : await readDocument(from), now: await fetchDocument(to) };
+const documentsOf = async ({ document, to, from }: DeployOptions) => {
+  const before = from === undefined ? ownDocument() : await readDocument(from);
+  if (document !== undefined) return { before, now: await readDocument(document) };
+  if (to !== undefined) return { before, now: await fetchDocument(to) };
+  throw new CommandError('Say what would be deployed: --document FILE, or --to URL.', USAGE);
 };
 
 /** `can-i-deploy` */
@@ -213,7 +260,7 @@ export const canIDeployCommand = (): Command =>
         'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read, 3 if no gateway answers.',
     )
     .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
-    .option('--to <url>', 'the deployment that the consumers would call')
+    .option('--to <url>', 'the deployment that the consumers would call', parseBaseUrl)
     .option('--from <file>', 'the document that consumers were tested with; by default that of this version')
     .addOption(contractsOption())
     .addOption(useOption())
@@ -229,14 +276,12 @@ export const canIDeployCommand = (): Command =>
       ),
     )
     .action(async (options: DeployOptions) => {
-      const isAsked = !namesFiles(options);
-      if (isAsked && options.document === undefined) {
+      if (!namesFiles(options) && options.document === undefined) {
         throw new CommandError('Say of whom: --contracts PATH, or --use FILE.', USAGE);
       }
-      const consumers = isAsked ? await readDatabase(KEPT_DAYS, options.tag) : await readFiles(options);
-      const { before, now } = await documentsOf(options, consumers.contracts);
-      const broken = await report(impactOf(changesFor(before, now), consumers), consumers, options);
-      const names = namesOf(consumers);
-      note(broken === 0 ? `Yes: none of ${names.length} consumers breaks.` : `No: ${broken} changes break somebody.`);
-      if (broken > 0) process.exitCode = BROKEN;
+      const { before, now } = await documentsOf(options);
+      const testedWith = options.document === undefined && options.from === undefined ? version : undefined;
+      const changes = changesFor(before, now);
+      const { broken, names } = await report({ ...options, changes, days: KEPT_DAYS, testedWith });
+      note(broken === 0 ? `Yes: none of ${names} consumers breaks.` : `No: ${broken} changes break somebody.`);
     });
