@@ -118,8 +118,8 @@ describe('mock server', () => {
   };
 
   test.each(['//', '//vectors', '/\\', 'http://', '*'])('answers the target %s, and stays', async (target) => {
-    const request = `OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
-    expect(await writeRaw(server.url, request)).toMatch(/^HTTP\/1\.1 40[04] /);
+    const sent = `OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    expect(await writeRaw(server.url, sent)).toMatch(/^HTTP\/1\.1 40[04] /);
   });
 
   test('our own exchanges are at least sixty, and each has a reply for every attempt that it wants', () => {

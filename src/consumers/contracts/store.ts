@@ -76,6 +76,17 @@ export const putContract = async (
   return summaryOf({ ...name, ...content });
 };
 
+const briefRows = (reader: Pick<Reader, 'manager'>, wanted: Partial<ContractName>) =>
+  consumerContractsIn(reader).find({
+    select: { userId: true, consumer: true, tag: true, contract: true, needCount: true, publishedAt: true },
+    where: wanted,
+    order: { consumer: 'ASC', tag: 'ASC', userId: 'ASC' },
+  });
+
+/** The contracts of a user, by their names and tags. */
+export const listContracts = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<ContractSummary[]> =>
+  (await briefRows(reader, { userId })).map(summaryOf);
+
 /** A contract in brief, with its user. */
 export type OwnedContract = ContractSummary & { userId: string };
 
@@ -83,18 +94,8 @@ export type OwnedContract = ContractSummary & { userId: string };
 export const findContracts = async (
   reader: Pick<Reader, 'manager'>,
   wanted: Partial<ContractName>,
-): Promise<OwnedContract[]> => {
-  const rows = await consumerContractsIn(reader).find({
-    select: { userId: true, consumer: true, tag: true, contract: true, needCount: true, publishedAt: true },
-    where: wanted,
-    order: { consumer: 'ASC', tag: 'ASC', userId: 'ASC' },
-  });
-  return rows.map((row) => ({ userId: row.userId, ...summaryOf(row) }));
-};
-
-/** The contracts of a user, by their names and tags. */
-export const listContracts = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<ContractSummary[]> =>
-  (await findContracts(reader, { userId })).map(({ userId: _, ...summary }) => summary);
+): Promise<OwnedContract[]> =>
+  (await briefRows(reader, wanted)).map((row) => ({ userId: row.userId, ...summaryOf(row) }));
 
 /** Deletes a contract. @throws AppError CONTRACT_NOT_FOUND */
 export const deleteContract = async (tx: Transaction, name: ContractName): Promise<void> => {
@@ -116,7 +117,7 @@ export const deleteContracts = async (
   return found;
 };
 
-/** What is kept of a contract, as the database has it; undefined where it was deleted meanwhile. */
+/** The stored text of a contract; undefined where it was deleted meanwhile. */
 const readStored = async (
   reader: Reader,
   { userId, consumer, tag }: ContractName,

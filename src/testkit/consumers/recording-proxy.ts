@@ -5,7 +5,7 @@ import { isIPv4 } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { urlToHttpOptions } from 'node:url';
 import { operations, withoutKeys } from '../../../contract/index.ts';
-import { READ_LIMIT, redirectOf } from '../../base/remote.ts';
+import { READ_LIMIT, redirectOf } from '../conformance/http/remote.ts';
 import { inputPartsOf, markParts } from '../../consumers/use/parts.ts';
 import { parsed } from '../conformance/http/client.ts';
 import { valueAt } from '../conformance/values.ts';
@@ -26,13 +26,13 @@ const callsOf = (target: string, body: string): { id: string; envelope: unknown 
   return ids.split(',').map((id, index) => ({ id, envelope: valueAt(sent, [String(index)]) }));
 };
 
-/** What a gateway has answered to a call. */
+/** The answer of a gateway to a call. */
 interface Outcome {
   /** The reason of a failure. */
   reason?: string;
 }
 
-/** What a gateway has answered to a number of calls, by their places; undefined for what is no answer of one. */
+/** The answers of a gateway to a number of calls, by their places; undefined for any other answer. */
 const outcomesOf = ({ statusCode, headers }: IncomingMessage, text: string, calls: number): (Outcome | undefined)[] => {
   const all = parsed(text);
   const answers = Array.isArray(all) ? (all as unknown[]) : Array.from({ length: calls }, () => all);

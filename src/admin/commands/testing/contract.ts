@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { ask } from '../../../base/remote.ts';
+import { ask } from '../../../testkit/conformance/http/remote.ts';
 import type { ConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contract as api } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
@@ -94,6 +94,12 @@ const fileNameOf = (consumer: string, userId: string): string => {
   return `${PLAIN_NAME.test(consumer) ? consumer : `${readable}~${hash}`}.${userId}.json`;
 };
 
+const tellPassedOver: PassedOver = ({ userId, consumer }, why) => {
+  const fault = why === 'suspended' ? 'its user is suspended' : 'it cannot be read';
+  note(printable(`The contract of ${consumer} of user ${userId} gets no file: ${fault}.`));
+  if (why === 'unreadable') process.exitCode = USAGE;
+};
+
 const exportCommand = (): Command =>
   new Command('export')
     .summary('write the published contracts to a folder')
@@ -111,13 +117,8 @@ const exportCommand = (): Command =>
           if (error.code !== 'EEXIST') throw error;
           throw new CommandError(`${folder} exists: give another folder, or remove it first.`);
         });
-        const passOver: PassedOver = ({ userId, consumer }, why) => {
-          const is = why === 'suspended' ? 'is suspended' : 'has published what cannot be read';
-          note(printable(`There is no file for ${consumer}: user ${userId} ${is}.`));
-          if (why === 'unreadable') process.exitCode = USAGE;
-        };
         let written = 0;
-        for await (const { userId, ...contract } of publishedContracts(db, tag, passOver)) {
+        for await (const { userId, ...contract } of publishedContracts(db, tag, tellPassedOver)) {
           const file = join(folder, fileNameOf(contract.consumer, userId));
           await writeFile(file, `${JSON.stringify(contract, null, 2)}\n`, { flag: 'wx' });
           written += 1;
@@ -142,7 +143,7 @@ interface Wanted {
   json?: true;
 }
 
-/** What the options say of the contracts. @throws AppError USER_NOT_FOUND */
+/** The contracts that options name. @throws AppError USER_NOT_FOUND */
 const wantedBy = async (db: Database, { user, consumer, tag }: Wanted) => ({
   ...(user !== undefined && { userId: await idOfUser(db, user) }),
   ...(consumer !== undefined && { consumer }),

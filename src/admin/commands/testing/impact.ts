@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
-import { ask, boundedText } from '../../../base/remote.ts';
+import { ask, boundedText } from '../../../testkit/conformance/http/remote.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { type PassedOver, publishedContracts } from '../../../consumers/contracts/store.ts';
@@ -95,7 +95,7 @@ interface Output {
   junit?: string;
 }
 
-/** What is asked: the changes, whom, and how it is told. */
+/** The changes, the consumers that are asked about, and the form of the answer. */
 interface Question extends FileOptions, Output {
   changes: readonly Change[];
   days: number;

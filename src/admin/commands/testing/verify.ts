@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { boundedText } from '../../../base/remote.ts';
+import { boundedText } from '../../../testkit/conformance/http/remote.ts';
 import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';

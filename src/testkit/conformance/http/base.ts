@@ -1,4 +1,4 @@
-import { redirectOf } from '../../../base/remote.ts';
+import { redirectOf } from './remote.ts';
 import { failureMember, valueAt } from '../values.ts';
 import { SERVICE } from '../check.ts';
 import { API_PATH } from '../contract/operation.ts';

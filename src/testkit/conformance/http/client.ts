@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { boundedText, faultOf } from '../../../base/remote.ts';
+import { boundedText, faultOf } from './remote.ts';
 import { Mismatch, Skip } from '../findings/finding.ts';
 import { failureMember } from '../values.ts';
 import type { Exchange, Reply, Request, SentRequest } from '../exchange.ts';

@@ -1,5 +1,4 @@
-import { holdsKey } from '../../contract/index.ts';
-import { timeoutSignal } from './runtime.ts';
+import { holdsKey } from '../../../../contract/index.ts';
 
 const MIB = 1024 * 1024;
 /** The most that is read of a file or an answer from elsewhere, inflated: thirty times the document. */
@@ -43,7 +42,7 @@ export const ask = async (
   request: RequestInit = {},
 ): Promise<{ status: number; isOk: boolean; text: string }> => {
   try {
-    const signal = timeoutSignal(timeoutMs);
+    const signal = AbortSignal.timeout(timeoutMs);
     const { status, ok: isOk, headers, body } = await fetch(address, { ...request, redirect: 'manual', signal });
     const redirect = redirectOf(address, status, headers.get('location'));
     if (redirect !== undefined) {
