@@ -101,13 +101,24 @@ const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: u
 const isQuoted = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
 
-/** A suggestion for an array in place of the input, where one member takes an array of records. */
-const memberFor = (body: z.ZodType, sent: unknown): string | undefined => {
-  if (!Array.isArray(valueAt(sent, ['json']))) return undefined;
-  const arrays = Object.entries(membersAt(body, ['json'])).filter(
+/** A suggestion for an array in place of an object, one member of which takes an array of records. */
+const memberFor = (path: readonly PropertyKey[], body: z.ZodType): string | undefined => {
+  const arrays = Object.entries(membersAt(body, path)).filter(
     ([, schema]) => definitionOf(definitionOf(schema).element).shape,
   );
   return arrays.length === 1 ? `put the array into \`${arrays[0]?.[0]}\`` : undefined;
+};
+
+/** PHP writes an empty array as `[]`, whatever was meant. */
+export const EMPTY_IN_PHP = 'in PHP, an empty object is `new stdClass()` or `(object) []`';
+
+/** A suggestion for an array in place of an object. */
+const namesFor = ({ path, expected }: z.core.$ZodIssueInvalidType, body: z.ZodType, sent: unknown) => {
+  const value = valueAt(sent, path);
+  if (!Array.isArray(value) || !['object', 'record'].includes(expected)) return undefined;
+  if (value.length === 0) return `send \`{}\`; ${EMPTY_IN_PHP}`;
+  const [name] = Object.keys(membersAt(body, path));
+  return memberFor(path, body) ?? (name === undefined ? undefined : `give its values names, such as \`${name}\``);
 };
 
 /** A suggestion for a value of a wrong type, where it is plain. */
@@ -137,7 +148,7 @@ export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advis
     }
     if (issue.code === 'invalid_type') {
       left -= 1;
-      return issue.path.length > 1 ? recast(issue, body, sent) : memberFor(body, sent);
+      return namesFor(issue, body, sent) ?? (issue.path.length > 1 ? recast(issue, body, sent) : undefined);
     }
     if (member === undefined) return undefined;
     left -= 1;

@@ -1,6 +1,6 @@
 import { excerptOf, type Issue, type Operation } from '../../../contract/index.ts';
 import { leastInput } from './example.ts';
-import { membersAt } from './members.ts';
+import { EMPTY_IN_PHP, membersAt } from './members.ts';
 
 type WrappedCall = Pick<Operation, 'id' | 'route' | 'example' | 'inputOptional'>;
 type WrappedMembers = Record<string, unknown>;
@@ -59,7 +59,10 @@ export const wrapperIssue = (envelope: unknown, procedure: WrappedCall): Issue |
     const holds = isJson(envelope) ? 'a string that holds JSON: encode it once, not twice' : 'a string';
     return at('', `must be an object such as ${example()}, not ${holds}`);
   }
-  if (Array.isArray(envelope)) return at('', `must be an object such as ${example()}, not an array`);
+  if (Array.isArray(envelope)) {
+    const php = envelope.length === 0 ? `; ${EMPTY_IN_PHP}` : '';
+    return at('', `must be an object such as ${example()}, not an array${php}`);
+  }
   if (!isMembers(envelope)) return undefined;
   if (!Object.hasOwn(envelope, 'json')) return withoutJson(envelope, procedure);
   const { json } = envelope;

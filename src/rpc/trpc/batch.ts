@@ -94,7 +94,8 @@ const readInputs = async (
   onRead(text.length);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
-    const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
+    const php = Array.isArray(inputs) ? '; in PHP, encode `(object) $calls`' : '';
+    const issue = { path: '', code: 'invalid_type', message: `must be an object: {"0": {"json": …}, "1": …}${php}` };
     throw new AppError('VALIDATION_FAILED', { issues: [issue] });
   }
   return inputs as Record<string, unknown>;

@@ -46,6 +46,8 @@ const GAME_PROCEDURES = procedures
   .map(({ name }) => `\`${name}\``)
   .join(', ');
 
+const IN_PHP = 'in PHP, an empty object is `new stdClass()` or `(object) []`';
+
 /** An id of no record. */
 const ID = '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02';
 const valid = '{"json":{"limit":10,"page":1}}';
@@ -646,6 +648,60 @@ const table: Record<string, readonly Row[]> = {
       sent: call('{"json":[{"title":"x"}]}', '/api/trpc/game.batchCreate', AUTHOR),
       answer: '400 VALIDATION_FAILED',
       issues: ['must be an object, not an array; put the array into `games`'],
+    },
+    {
+      mistake: 'the empty array of PHP',
+      sent: call('{"json":[]}'),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`must be an object, not an array; send \`{}\`; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same by GET',
+      sent: get(`${LIST}?input=%7B%22json%22%3A%5B%5D%7D`),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`must be an object, not an array; send \`{}\`; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same where one member takes an array',
+      sent: call('{"json":[]}', '/api/trpc/game.batchCreate', AUTHOR),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`must be an object, not an array; send \`{}\`; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same for a member',
+      sent: json({ title: 'x', extraInfo: [] }, CREATE, AUTHOR),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`/extraInfo must be an object, not an array; send \`{}\`; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same for members of any name',
+      sent: json({ socialLinks: [] }, '/api/trpc/user.updateProfile', AUTHOR),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`/socialLinks must be an object, not an array; send \`{}\`; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same within an array',
+      sent: json({ games: [[]] }, '/api/trpc/game.batchCreate', AUTHOR),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`/games/0 must be an object, not an array; send \`{}\`; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same for all',
+      sent: call('[]'),
+      answer: '400 VALIDATION_FAILED',
+      issues: [`must be an object such as {"json":{"limit":20,"page":1}}, not an array; ${IN_PHP}`],
+    },
+    {
+      mistake: 'the same for a batch',
+      sent: call('[{"json":{}}]', '/api/trpc/game.list,user.me?batch=1'),
+      answer: '400 VALIDATION_FAILED',
+      issues: ['must be an object: {"0": {"json": …}, "1": …}; in PHP, encode `(object) $calls`'],
+    },
+    {
+      mistake: 'values without names',
+      sent: call('{"json":[20,1]}'),
+      answer: '400 VALIDATION_FAILED',
+      issues: ['must be an object, not an array; give its values names, such as `limit`'],
     },
     {
       mistake: 'the member that says what it holds',
