@@ -73,6 +73,20 @@ describe('Swagger UI in a browser', () => {
   /** Waits for the operations: until Swagger UI has come, a list without buttons stands in for them. */
   const shown = (of = page): Promise<void> => of.locator('.opblock-summary-control').first().waitFor();
 
+  /** Expects the top of an element in the viewport, once it has not moved for thirty frames. */
+  const expectInSight = async (of: Locator): Promise<void> => {
+    await of.page().waitForLoadState('networkidle');
+    let top = Number.NaN;
+    for (let frames = 0; frames < 30; frames += 1) {
+      await of.page().evaluate('new Promise(requestAnimationFrame)');
+      const { y } = (await of.boundingBox()) ?? { y: Number.NaN };
+      if (y !== top) frames = 0;
+      top = y;
+    }
+    expect(top).toBeGreaterThanOrEqual(0);
+    expect(top).toBeLessThan(of.page().viewportSize()?.height ?? 0);
+  };
+
   const open = async (id: string, of = page): Promise<Locator> => {
     await control(id, of).click();
     await block(id, of).locator('.docs-failures').waitFor();
@@ -437,6 +451,29 @@ describe('Swagger UI in a browser', () => {
       await another.goBack();
       expect(another.url()).toBe(`${app.url}/docs/#/game/game.list`);
       await block('game.list', another).locator('.docs-failures').waitFor();
+    });
+
+    test.each([
+      ['#/apiKey/apiKey.rotate', '.is-open'],
+      ['#/apiKey', '#operations-tag-apiKey'],
+      ['#/webhooks/webhook.message.event', '.is-open'],
+    ])('a fresh load of %s ends with it in sight', async (hash, named) => {
+      const fresh = watch(await context.newPage());
+      await fresh.emulateMedia({ reducedMotion: 'no-preference' });
+      await fresh.setViewportSize({ width: 1280, height: 700 });
+      await fresh.goto(`${app.url}/docs/${hash}`);
+      await shown(fresh);
+      await expectInSight(fresh.locator(named));
+      await fresh.close();
+    });
+
+    test('an address leads to an operation that the filter hides', async () => {
+      await another.getByRole('searchbox', { name: 'Find an operation' }).fill('game.list');
+      await block('apiKey.rotate', another).waitFor({ state: 'detached' });
+      await another.evaluate(`location.hash = '#/apiKey/apiKey.rotate'`);
+      await block('apiKey.rotate', another).locator('.docs-failures').waitFor();
+      await expectInSight(block('apiKey.rotate', another));
+      await control('apiKey.rotate', another).click();
     });
 
     test('goes back to where one was', async () => {

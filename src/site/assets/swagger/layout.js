@@ -7,7 +7,7 @@ const notePosition = () => history.replaceState({ ...history.state, scrollY }, '
  * Shows the operation of a changed address: after the back button where the page was scrolled to then, after a link at its
  * top. By the action itself, since `layoutActions.show` would add the address to the history once more.
  */
-const followAddress = ({ layoutSelectors, getStore }) => {
+const followAddress = ({ layoutSelectors, layoutActions, getStore }) => {
   const [tag, id] = decodeURIComponent(location.hash).replace(/^#\/?/, '').split('/');
   const position = history.state?.scrollY;
   if (!tag) {
@@ -23,7 +23,12 @@ const followAddress = ({ layoutSelectors, getStore }) => {
   show(layoutSelectors.isShownKeyFromUrlHashArray([tag]));
   const key = layoutSelectors.isShownKeyFromUrlHashArray([tag, id]);
   show(key);
-  if (position === undefined) document.getElementById(CSS.escape(key.join('-')))?.scrollIntoView();
+  const operation = document.getElementById(CSS.escape(key.join('-')));
+  if (!operation) {
+    // The filter hides it. Swagger UI scrolls to it once it is there.
+    layoutActions.scrollTo(key);
+    layoutActions.updateFilter(true);
+  } else if (position === undefined) operation.scrollIntoView();
   else requestAnimationFrame(() => scrollTo(0, position));
 };
 
@@ -77,6 +82,8 @@ const layout =
 export const layoutPlugin = (system) => ({
   components: { DocsLayout: layout(system) },
   statePlugins: {
+    // The operation of the first address, while the page still grows around it, which ends a smooth scroll before it has begun.
+    layout: { wrapActions: { scrollToElement: () => (element) => element.scrollIntoView({ behavior: 'instant' }) } },
     configs: {
       wrapActions: {
         loaded:
