@@ -52,7 +52,15 @@ await call('game.getById', { json: { id: 'none' } }, 'says that a game is gone t
 /** The arguments that record in a file, without those of the command. */
 const recording = (out: string, to = app.url): string[] => [
   'record',
-  ...['--to', to, '--consumer', 'shop-web', '--out', out, '--port', '0', '--'],
+  '--to',
+  to,
+  '--consumer',
+  'shop-web',
+  '--out',
+  out,
+  '--port',
+  '0',
+  '--',
 ];
 
 describe('record', () => {
