@@ -189,6 +189,8 @@ describe('a reply', () => {
 
 describe('a body', () => {
   const valid = '{"json":{"limit":1,"page":1}}';
+  const IN_PHP = 'in PHP, an empty object is `new stdClass()` or `(object) []`';
+  const EMPTY_ARRAY = `must be an object, not an array; send \`{}\`; ${IN_PHP}`;
   const LEAST = '{"json":{"limit":20,"page":1}}';
 
   test.each<[name: string, body: string | Buffer]>([
@@ -210,12 +212,17 @@ describe('a body', () => {
   test.each([
     ['missing', '', '', `is required: send ${LEAST}`],
     ['without `json`', '{}', '', `is required: send ${LEAST}`],
-    ['an array', '[]', '', `must be an object such as ${LEAST}, not an array`],
+    ['an array', '[]', '', `must be an object such as ${LEAST}, not an array; ${IN_PHP}`],
     ['null', 'null', '', 'must be an object, not null'],
     ['a text', '"json"', '', `must be an object such as ${LEAST}, not a string`],
-    ['an array of parameters', '{"json":[]}', '', 'must be an object, not an array'],
+    ['an array of parameters', '{"json":[]}', '', EMPTY_ARRAY],
     ['without parameters', '{"json":null}', '', 'must be an object, not null'],
-    ['4 000 arrays deep', `{"json":${'['.repeat(4000)}${']'.repeat(4000)}}`, '', 'must be an object, not an array'],
+    [
+      '4 000 arrays deep',
+      `{"json":${'['.repeat(4000)}${']'.repeat(4000)}}`,
+      '',
+      'must be an object, not an array; give its values names, such as `limit`',
+    ],
     ['with a useless `meta`', '{"json":{"limit":1,"page":1},"meta":1}', '/meta', 'must be an object, not a number'],
   ])('%s does not fit the schema', async (_, body, path, message) => {
     expectFailure(await post(LIST, body), {
@@ -381,7 +388,7 @@ describe('an operation without parameters', () => {
 
   test.each([
     ['{"json":null}', 'must be an object, not null'],
-    ['{"json":[]}', 'must be an object, not an array'],
+    ['{"json":[]}', EMPTY_ARRAY],
     ['{"json":"undefined","meta":{"values":["undefined"]}}', 'must be an object, not a string'],
   ])('refuses %s', async (body, message) => {
     const issues = [{ path: '', code: 'invalid_type', message }];

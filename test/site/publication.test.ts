@@ -73,12 +73,12 @@ describe('a service tells its readers', () => {
 
     test('by a link wherever they are told to ask the operator', async () => {
       expect(await kinds['with a contact']('/errors')).toContain(
-        'Ask <a href="mailto:help@example.com">the operator</a> for a new key.',
+        'ask <a href="mailto:help@example.com">the operator</a> for a new key.',
       );
       expect(await kinds['with a contact']('/guides/keys.md')).toContain(
-        `Ask [the operator](${CONTACT}) for a new key.`,
+        `Ask [the operator](${CONTACT}) why the user is suspended.`,
       );
-      expect(await kinds.own('/errors')).toContain('Ask the operator for a new key.');
+      expect(await kinds.own('/errors')).toContain('ask the operator for a new key.');
     });
   });
 

@@ -45,7 +45,7 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
       group,
       isForOperators,
       isLocal: isForOperators || group === TESTS,
-      isForClients: !isForOperators && !['ci', 'contracts', 'changelog', 'generators'].includes(name),
+      isForClients: !isForOperators && !['ci', 'contracts', 'changelog', 'generators', 'mcp'].includes(name),
     })),
   );
 
