@@ -136,7 +136,9 @@ describe('command line', () => {
         'record',
         'contract',
         'contract publish',
+        'contract list',
         'contract export',
+        'contract delete',
         'mock-server',
       ]);
     });
