@@ -10,6 +10,9 @@ import { parseReply, type RawReply, type RawRequest, sendRaw, writeRaw } from '.
 
 // How requests and replies travel: methods, paths, headers, encodings and the envelope, whatever the operation.
 
+const IN_PHP = 'in PHP, an empty object is `new stdClass()` or `(object) []`';
+const EMPTY_ARRAY = `must be an object, not an array; send \`{}\`; ${IN_PHP}`;
+
 const app = await startApp();
 afterAll(() => app.stop());
 
@@ -189,8 +192,6 @@ describe('a reply', () => {
 
 describe('a body', () => {
   const valid = '{"json":{"limit":1,"page":1}}';
-  const IN_PHP = 'in PHP, an empty object is `new stdClass()` or `(object) []`';
-  const EMPTY_ARRAY = `must be an object, not an array; send \`{}\`; ${IN_PHP}`;
   const LEAST = '{"json":{"limit":20,"page":1}}';
 
   test.each<[name: string, body: string | Buffer]>([
