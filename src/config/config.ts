@@ -126,6 +126,7 @@ export const sandboxOf = (config: Config, sandboxSeed?: number): Config => ({
     ...config.strays,
     ...config.given
       .filter((variable) => UNUSED_BY_SANDBOX.includes(variable.replace(/_FILE$/, '')))
+      .filter((variable) => variable !== 'RATE_LIMIT' || config.quotas !== undefined)
       .map((variable) => ({
         variable,
         message: `${variable} is not used: a sandbox has its data in memory, in one process without limits`,

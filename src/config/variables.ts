@@ -81,7 +81,7 @@ const publicUrl = z
 
 const KEY = /^[\w+/-]{43}=?$/;
 
-/** What is wrong with a text that holds no keys. */
+/** The fault of a text without keys. */
 export const NO_KEYS =
   'must be 32 bytes in base64, as `openssl rand -base64 32` prints them; of several keys, the first encrypts';
 

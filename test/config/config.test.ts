@@ -251,10 +251,11 @@ describe('configuration', () => {
       writeFileSync(file, 'redis://me:s3cret@host');
       const url = 'mysql://me:s3cret@host/db';
       const addresses = { DATABASE_URL: url, DATABASE_READ_URL: url, MIGRATE_DATABASE_URL: url, REDIS_URL_FILE: file };
-      const unused = { ...addresses, WORKERS: '2', RATE_LIMIT: 'off', MAX_QUEUE_MS: 'off', READ_ONLY: 'true' };
+      const unused = { ...addresses, WORKERS: '2', RATE_LIMIT: 'read=600', MAX_QUEUE_MS: 'off', READ_ONLY: 'true' };
       const config = readConfig({ ...unused, PORT: '3001', LOG_LEVEL: 'warn', DATABASE_READ_URL_FILE: '' });
       expect(config.strays).toEqual([]);
       const { strays } = sandboxOf(config);
+      expect(sandboxOf(readConfig({ RATE_LIMIT: 'off' })).strays).toEqual([]);
       expect(strays.map(({ variable }) => variable)).toEqual(Object.keys(unused));
       expect(strays[0]?.message).toMatch(/^DATABASE_URL is not used: /);
       expect(JSON.stringify(strays)).not.toContain('s3cret');

@@ -20,7 +20,7 @@ export interface WebhookRow {
   /** Signs beside the other one for a while, after that was made. */
   oldSecret: string | null;
   oldSecretUntil: Date | null;
-  /** Those before the old one, the latest first, which sign for a while, too. */
+  /** The secrets before the old one, the latest first. They sign for a while, too. */
   olderSecrets: FormerSecret[] | null;
   /** null for all. */
   types: EventType[] | null;

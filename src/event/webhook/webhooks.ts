@@ -275,7 +275,7 @@ export const rotateSecret = (
 ): Promise<{ secret: string; previousUntil: string }> =>
   change(tx, id, by, 'rotate', async (webhook) => {
     const former = formerSecrets(webhook, by.now);
-    // Those whose key is lost sign nothing.
+    // A secret whose key is lost signs nothing.
     const signing = former.filter((one) => secrets.canDecrypt(one.secret, id));
     if (signing.length >= MAX_SIGNING_SECRETS - 1) {
       const hint = `Nothing was changed. It is possible from ${signing.at(-1)?.until} on.`;

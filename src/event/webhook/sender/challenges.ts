@@ -19,7 +19,7 @@ const FORGOTTEN_AFTER_MS = LONGEST_WAIT_MS;
 const UNDER_WAY_MS = 15 * SECOND_MS;
 const SWEPT_AT_ONCE = 500;
 
-/** What is wrong with the body of an answer to a challenge, in words for the owner; undefined for the right one. */
+/** The flaw in the body of an answer to a challenge, in words for the owner; undefined for the right one. */
 export const challengeFlaw = ({ body, flaw }: Answer, challenge: string): string | undefined => {
   if (flaw !== undefined) return flaw;
   if (body.trim() === '') return 'an empty body';
