@@ -23,7 +23,7 @@ import { join } from 'node:path';
 import { filesIn } from './files.mjs';
 
 const repository = join(import.meta.dirname, '../..');
-const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+const { version, dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
 /** The SDKs' packages are made by another step, too. */
 const PARTS = process.env.RELEASE_PARTS || 'npm,documents';
 const CONSUMER = join(repository, 'test/clients/package');
@@ -134,6 +134,31 @@ const compile = (folder) => {
   }
 };
 
+/** Does in a clone and an empty folder what docs/trpc.md prints on the contract, against a sandbox. */
+const followGuide = async (clone) => {
+  const guide = readFileSync(join(clone, 'docs/trpc.md'), 'utf8').split('## The contract\n')[1].split('\n## ')[0];
+  const [install, settings, program] = [...guide.matchAll(/^```\w+\n([^]*?)^```$/gm)].map(([, lines]) => lines);
+  if (!install.includes(`@ts-rest/core@${dependencies['@ts-rest/core']}\n`))
+    fail(`docs/trpc.md has another ts-rest: ${install}`);
+  const [folder, packed] = ['guide', 'packed'].map((name) => join(temporary, name));
+  for (const one of [folder, packed]) mkdirSync(one);
+  run('npm', ['pack', '--silent', '--ignore-scripts=false', '--pack-destination', packed], clone);
+  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+  writeFileSync(join(folder, 'tsconfig.json'), settings);
+  run(
+    'sh',
+    ['-c', install.replace(' content-gateway ', ` ${join(packed, `content-gateway-${version}.tgz`)} `)],
+    folder,
+  );
+  await withService(folder, ['npx', 'content-gateway', 'serve', '--sandbox'], (base) => {
+    writeFileSync(join(folder, 'program.ts'), program.replace('http://localhost:3000', base));
+    run('node', [join(repository, 'node_modules/typescript/bin/tsc')], folder);
+    if (!/^\d+\n$/.test(run('node', ['program.js'], folder)))
+      fail('the program of docs/trpc.md does not print a number');
+  });
+  console.log('A clone is packed with its declarations, and the lines of docs/trpc.md on the contract hold.');
+};
+
 const temporary = mkdtempSync(join(tmpdir(), 'content-gateway-release-check-'));
 try {
   if (run('git', ['status', '--porcelain'], repository) !== '') console.log('What is in no commit is not looked at.');
@@ -150,6 +175,9 @@ try {
   if (different.length > 0) fail(`two releases of one commit differ in ${different.join(', ')}`);
   console.log(`Two releases of one commit are the same, ${filesIn(out).length} files.`);
   run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], out);
+
+  run('git', ['checkout', '--quiet', '.'], join(temporary, 'one'));
+  await followGuide(join(temporary, 'one'));
 
   const archive = join(out, `content-gateway-${version}.tgz`);
   const consumer = join(temporary, 'consumer');
