@@ -54,9 +54,9 @@ const Secret = z
     'The key itself, to be sent as a credential. It is shown only this once: store it. Null in the answer to a repetition',
   );
 
-const NewApiKey = z
+const ApiKeyWithSecret = z
   .object({ ...keyMembers, secret: Secret })
-  .meta({ id: 'NewApiKey', description: 'A key that was just made, with the key itself.' });
+  .meta({ id: 'ApiKeyWithSecret', description: 'A key that was just made, with the key itself.' });
 
 const RotatedApiKey = z
   .object({ ...keyMembers, secret: Secret, previousUntil: Timestamp.describe('When the replaced key stops working') })
@@ -217,7 +217,7 @@ export const apiKey = router('apiKey', {
         .default(DEFAULT_KEY_DAYS)
         .describe('The days for which the key is to work, unless the key in use stops sooner'),
     }),
-    output: NewApiKey,
+    output: ApiKeyWithSecret,
     errors: ['API_KEY_WIDER', 'API_KEY_LIMIT'],
     example: {
       input: { name: 'nightly import', scopes: ['content:write'], expiresInDays: DEFAULT_KEY_DAYS },

@@ -3,11 +3,9 @@ import { holdsKey } from './masking.ts';
 
 // Of each kind of text the characters that it must not hold, as they stand between the brackets of a regular expression.
 // Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
-// hex digits below U+0080 only, and what lies above as the character itself, since each dialect writes its number in
-// another way. U+202C repeats a character of the range before it: there it ends the override that U+202E begins, so that a
-// printed pattern reads in the right order. They are also placed between slashes as literals of JavaScript, which hold
-// neither a slash outside of brackets nor U+2028 and U+2029: a range that begins one character before these covers them, and
-// `noneOf` takes that character back.
+// hex digits below U+0080 only. Above, visible characters stand for themselves, and `published` escapes the others. U+202C
+// repeats a character of the range before it: there it ends the override that U+202E begins, so that a printed pattern reads
+// in the right order. `[^…]` is released with U+2027 before U+2028, which `noneOf` takes back.
 const CONTROLS = '\\x00-\\x1f\\x7f-\u009f';
 const CONTROLS_BUT_BREAKS = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\u009f';
 const MARKS = '\u061c\u200e\u200f';
@@ -102,6 +100,13 @@ export const words = seen(
   `^([${WIDE_BLANKS}]+ )*[${WIDE_BLANKS}]*${seenLetter}${letter}*( ${letter}+)*$`,
 );
 
+/** `\u202e` of U+202E. */
+export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** A pattern as documents hold it: what is not seen, or joins the character before it, by the escapes of ECMA-262. */
+const published = (pattern: string): string =>
+  pattern.replaceAll(/[\p{C}\p{M}\p{Default_Ignorable_Code_Point}\u2800]|[^\S ]/gu, escapeOf);
+
 /** The number of Unicode code points of a well-formed string. */
 const codePoints = (value: string): number => {
   let count = 0;
@@ -160,7 +165,7 @@ export const text = (min: number, max: number, { pattern, isRefused, faultOf }: 
         ctx.issues.push({ code: 'custom', input: value, message, params: { code } });
       }
     })
-    .meta({ minLength: min, maxLength: max, pattern });
+    .meta({ minLength: min, maxLength: max, pattern: published(pattern) });
 };
 
 /** The texts of a schema that hold no API key: for names, which are shown and logged. */
@@ -189,9 +194,6 @@ export const labelOrNone = (max: number) => text(0, max, seenOrEmpty);
 export const prose = (min: number, max: number) => text(min, max, manyLines);
 
 const UNSEEN = new RegExp(`[\\x7f-\u009f${MARKS}\u2028\u2029${DIRECTIONS}]`, 'g');
-
-/** `\u202e` of U+202E. */
-export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** A text, JSON for example, with what is unseen in it escaped; the control characters below U+0020 stay. */
 export const escapeUnseen = (value: string): string => value.replaceAll(UNSEEN, escapeOf);

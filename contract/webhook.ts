@@ -52,9 +52,9 @@ const Secret = z
 const REPETITION =
   'A repetition with the same `Idempotency-Key` is answered without the secret: where the first answer was lost, call `webhook.rotateSecret` with another key.';
 
-const NewWebhook = z
+const WebhookWithSecret = z
   .object({ ...webhookMembers, secret: Secret })
-  .meta({ id: 'NewWebhook', description: 'A webhook that was just made, with its secret.' });
+  .meta({ id: 'WebhookWithSecret', description: 'A webhook that was just made, with its secret.' });
 
 const Delivery = z
   .object({
@@ -160,7 +160,7 @@ export const webhook = router('webhook', {
       types: filters.types.optional().describe('Only events of these types; all by default'),
       recordId: filters.recordId.optional().describe('Only events of this record; of a tag, by its slug'),
     }),
-    output: NewWebhook,
+    output: WebhookWithSecret,
     errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_LIMIT', 'EVENTS_OFF', 'WEBHOOK_SECRETS_OFF'],
     example: {
       input: { url: exampleWebhook.url, types: exampleWebhook.types },

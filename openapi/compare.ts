@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Change, entriesOf, leastVersion, refusals, type Versioned } from './compatibility.ts';
+import { type Change, entriesOf, isSamePattern, leastVersion, refusals, type Versioned } from './compatibility.ts';
 import { announcementRefusals, type DeprecatingDocument, judgeEnds } from './removal.ts';
 
 const { positionals, values } = parseArgs({
@@ -19,7 +19,8 @@ const readJson = (file: string): Versioned & DeprecatingDocument => JSON.parse(r
 const [before, now, news] = [readJson(released), readJson(current), readFileSync(changelog, 'utf8')];
 
 const output = execFileSync(oasdiff, ['changelog', released, current, '--format', 'json'], { encoding: 'utf8' });
-const changes: Change[] = output.trim() === '' ? [] : JSON.parse(output);
+const found: Change[] = output.trim() === '' ? [] : JSON.parse(output);
+const changes = found.filter((change) => !isSamePattern(change));
 const judged = judgeEnds(changes, before, values.today);
 const compared = [judged.changes, before, now, news] as const;
 

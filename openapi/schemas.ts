@@ -51,14 +51,10 @@ const tellDefault = ({ default: fallback, description, ...schema }: JsonSchema):
   'x-default': fallback,
 });
 
-/**
- * A reference to a component or null, in 3.0: there `nullable` adds null to the `type` beside it and to nothing else, so that
- * null is a choice of its own.
- */
-const orNull = ({ allOf, ...schema }: JsonSchema, definitions: Definitions): JsonSchema => {
-  const name: string = allOf?.[0]?.$ref?.slice(COMPONENTS.length) ?? '';
-  const nothing = { type: definitions[name]?.type, nullable: true, enum: [null] };
-  return { ...schema, type: nothing.type, anyOf: [...(allOf ?? []), nothing] };
+/** A reference to a component or null, in 3.0, where `nullable` means something only beside a `type`. */
+const orNull = (schema: JsonSchema, definitions: Definitions): JsonSchema => {
+  const name: string = schema.allOf?.[0]?.$ref?.slice(COMPONENTS.length) ?? '';
+  return { type: definitions[name]?.type, ...schema };
 };
 
 /** Rewrites references to components, and for 3.0 unwraps needless `allOf`s. */

@@ -277,7 +277,9 @@ const operationsOf = ({ paths, components: { schemas } }) =>
 export const prepareDocuments = () => {
   mkdirSync(prepared, { recursive: true });
   for (const name of ['openapi.json', 'openapi-3.0.json']) {
-    const document = JSON.parse(readFileSync(join(published, name), 'utf8'));
+    // The name of the released SDKs. Generators of others make `NewWebhook`, a constructor, of `Webhook`.
+    const text = readFileSync(join(published, name), 'utf8').replaceAll('WebhookWithSecret', 'NewWebhook');
+    const document = JSON.parse(text);
     const whole = prepare(document);
     write(name, whole);
     write(name.replace('openapi', 'schemas'), withoutOperations(whole));

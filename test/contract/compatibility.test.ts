@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { isSamePattern } from '../../openapi/compatibility.ts';
 
 // What CI says to changes of the document: each is planted in a copy of the released one.
 
@@ -169,6 +170,14 @@ describe('compatibility check', () => {
       expect(check(change, `## ${title}\n\n- \`viewCount\` is gone.`)).toEqual(passed);
       expect(check(change)).toEqual(refused('CHANGELOG.md must tell what changed'));
     });
+  });
+
+  test.each([
+    ['^[^\u202e\ufeff]*$', '^[^\\u202e\\ufeff]*$', true],
+    ['^[^\u202e\ufeff]*$', '^[^\\u202e]*$', false],
+  ])('%j as %j is the same pattern: %s', (from, to, isSame) => {
+    const text = `changed the pattern of the request property \`json/title\` from \`${from}\` to \`${to}\``;
+    expect(isSamePattern({ id: 'request-property-pattern-changed', text, level: 2 })).toBe(isSame);
   });
 
   describe('a pattern that refuses what was taken', () => {

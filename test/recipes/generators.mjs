@@ -7,7 +7,7 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { root } from './support/clone.mjs';
 import { operations } from './support/document.mjs';
 import { Lacking } from './support/lacking.mjs';
-import { generatorPackages, generatorPython, need } from './support/tools.mjs';
+import { generatorPackages, generatorPython, goTool, need } from './support/tools.mjs';
 import { startReluctant } from './support/reluctant.mjs';
 
 const execute = promisify(execFile);
@@ -46,8 +46,8 @@ const openapiGenerator = async () => {
  */
 const makeByOpenapiGenerator = async (works) => {
   const runs = works.map(({ name, version, source, client, folder }) => {
-    const { options = [], warns = false } = GENERATORS[name].byOpenapiGenerator;
-    const lines = ['generate', '-g', name, '-i', source, '-o', client, ...options];
+    const { of = name, options = [], warns = false } = GENERATORS[name].byOpenapiGenerator;
+    const lines = ['generate', '-g', of, '-i', source, '-o', client, ...options];
     return { file: join(folder, 'arguments'), text: lines.join('\n'), isSilent: version === '3.0' && !warns };
   });
   for (const { file, text } of runs) await writeFile(file, text);
@@ -146,11 +146,25 @@ const byPython = (name) => ({
     call(await generatorPython(), [join(clients, `${name}.py`)], { ...work, more: { PYTHONPATH: work.client } }),
 });
 
+const byGo = (name) => ({
+  needs: ['go'],
+  ending: '.go',
+  compile: async ({ folder }) => {
+    await copyFile(join(clients, `${name}.go`), join(folder, 'main.go'));
+    for (const file of ['go.mod', 'go.sum']) await copyFile(join(clients, file), join(folder, file));
+    await execute('go', ['vet', '.'], { ...LIMIT, cwd: folder });
+  },
+  call: (work) => call('go', ['run', '.'], work),
+});
+
 /** A client in a language whose sources its command runs as they are. */
-const byScript = (command, ending) => ({
+const byScript = (command, ending, mend) => ({
   ending,
   byOpenapiGenerator: {},
-  compile: ({ folder }) => execute(command, [join(clients, `load${ending}`)], { ...LIMIT, cwd: folder }),
+  compile: async ({ folder }) => {
+    await mend?.(folder);
+    await execute(command, [join(clients, `load${ending}`)], { ...LIMIT, cwd: folder });
+  },
   call: async (work) => {
     await writeFile(join(work.folder, `gateway${ending}`), printed(command));
     await copyFile(join(clients, `call${ending}`), join(work.folder, `call${ending}`));
@@ -169,7 +183,7 @@ const GENERATORS = {
     needs: ['java', 'mvn', 'php'],
     library: ['php', '-r', 'require "GuzzleHttp/autoload.php"; mb_strlen("");'],
     method: (id) => `function ${camel(id)}(`,
-    ...byScript('php', '.php'),
+    ...byScript('php', '.php', (folder) => execute('sh', ['-ec', printed('sh')], { ...LIMIT, cwd: folder })),
   },
   ruby: {
     documents: { 3.1: 'called', '3.0': 'called' },
@@ -239,7 +253,7 @@ const GENERATORS = {
     ...byTypescript('openapi-typescript'),
   },
   'openapi-python-client': {
-    documents: { 3.1: 'called', '3.0': 'called' },
+    documents: { 3.1: 'called', '3.0': 'made' },
     method: (id) => `"url": "/api/trpc/${id}"`,
     make: async ({ source, client }) => {
       const args = ['-m', 'openapi_python_client', 'generate', '--url', source, '--output-path', client, '--overwrite'];
@@ -249,8 +263,6 @@ const GENERATORS = {
   },
   'oapi-codegen': {
     documents: { 3.1: 'called', '3.0': 'called' },
-    needs: ['go'],
-    ending: '.go',
     method: (id) => `) ${pascal(id)}WithResponse(`,
     make: async ({ source, client }) => {
       const options = ['-generate', 'types,client', '-package', 'client', '-o', join(client, 'client.go')];
@@ -259,11 +271,52 @@ const GENERATORS = {
         cwd: join(root, 'openapi/sdk/go'),
       });
     },
-    compile: async ({ folder }) => {
-      for (const file of ['main.go', 'go.mod', 'go.sum']) await copyFile(join(clients, file), join(folder, file));
-      await execute('go', ['vet', './...'], { ...LIMIT, cwd: folder });
+    ...byGo('oapi-codegen'),
+  },
+  go: {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `) ${pascal(id)}(ctx context.Context)`,
+    byOpenapiGenerator: {
+      options: [
+        '-p',
+        'enumClassPrefix=true,packageName=client,withGoMod=false',
+        '--global-property',
+        'apiTests=false,modelTests=false',
+      ],
     },
-    call: (work) => call('go', ['run', '.'], work),
+    ...byGo('openapi-generator'),
+  },
+  ogen: {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `func (c *Client) ${pascal(id)}(`,
+    make: async ({ source, client, folder }) => {
+      // It reads files only.
+      const file = join(folder, 'document.json');
+      await writeFile(file, await (await fetch(source)).text());
+      const program = await goTool('ogen', 'github.com/ogen-go/ogen/cmd/ogen');
+      await execute(program, ['--target', client, '--package', 'client', '--clean', file], LIMIT);
+    },
+    ...byGo('ogen'),
+  },
+  orval: {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `export const ${camel(id)} =`,
+    make: async ({ source, client, folder, gateway }) => {
+      const output = { target: join(client, 'client.ts'), client: 'fetch', baseUrl: gateway.url };
+      const config = { gateway: { input: source, output } };
+      await writeFile(join(folder, 'orval.config.mjs'), `export default ${JSON.stringify(config)};`);
+      await execute(join(await generatorPackages(), '.bin/orval'), [], { ...LIMIT, cwd: folder });
+    },
+    ...byTypescript('orval'),
+  },
+  'swagger-typescript-api': {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `${camel(id)}: (`,
+    make: async ({ source, client, folder }) => {
+      const program = join(await generatorPackages(), '.bin/swagger-typescript-api');
+      await execute(program, ['generate', '-p', source, '-o', client, '-n', 'client.ts'], { ...LIMIT, cwd: folder });
+    },
+    ...byTypescript('swagger-typescript-api'),
   },
 };
 

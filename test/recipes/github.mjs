@@ -5,7 +5,7 @@ import { runAction } from './support/action.mjs';
 import { machineOf, packageOf, root } from './support/clone.mjs';
 import { freePort } from '../harness/free-ports.mjs';
 import { run } from './support/shell.mjs';
-import { actionlint, need } from './support/tools.mjs';
+import { goTool, need } from './support/tools.mjs';
 import { readYaml } from './support/yaml.mjs';
 
 const isVerify = ({ id }) => id === 'verify';
@@ -34,7 +34,7 @@ const lint = async (folder, env) => {
   await writeFile(join(workflows, 'verify.yml'), head + step.replaceAll(/^(?=.)/gm, '      '));
   await run('git init --quiet . && "$ACTIONLINT" -no-color', {
     cwd: repository,
-    env: { ...env, ACTIONLINT: await actionlint() },
+    env: { ...env, ACTIONLINT: await goTool('actionlint', 'github.com/rhysd/actionlint/cmd/actionlint') },
   });
 };
 

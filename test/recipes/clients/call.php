@@ -13,7 +13,15 @@ use OpenAPI\Client\Model\{GameCreateRequest, GameInput, GameListInput, GameListR
 $configuration = (new Configuration())->setHost(getenv('GATEWAY_URL'))->setAccessToken(getenv('GATEWAY_KEY'));
 $games = new GameApi(patientClient(), $configuration);
 $title = getenv('TITLE');
-for ($count = 0; $count < 3; $count++) $games->gameCreate(new GameCreateRequest(['json' => new GameInput(['title' => $title])]));
+// The setter knows the pattern of titles.
+$game = (new GameInput())->setTitle("$title 星の伝説");
+try {
+    $game->setTitle("\u{202e}$title");
+    echo "a title that turns the direction of writing\n";
+} catch (InvalidArgumentException $error) {
+    $game->setTitle($title);
+}
+for ($count = 0; $count < 3; $count++) $games->gameCreate(new GameCreateRequest(['json' => $game]));
 
 $list = fn (array $input) => $games->gameList(new GameListRequest(['json' => new GameListInput($input)]));
 foreach (records($list, ['search' => $title, 'page' => 1, 'limit' => 2]) as $game) echo $game->getTitle(), "\n";

@@ -69,15 +69,12 @@ export const generatorPython = async () => {
   return join(folder, 'bin/python');
 };
 
-/** The path of actionlint, built by Go. @throws Lacking */
-export const actionlint = async () => {
-  const folder = await fetched('actionlint', ['go.mod', 'go.sum'], (cwd) =>
-    run('go', ['build', '-mod=readonly', '-o', 'actionlint', 'github.com/rhysd/actionlint/cmd/actionlint'], {
-      cwd,
-      timeout: 300_000,
-    }),
+/** The path of a tool that tools/go.mod pins, built by Go. @throws Lacking */
+export const goTool = async (name, source) => {
+  const folder = await fetched(name, ['go.mod', 'go.sum'], (cwd) =>
+    run('go', ['build', '-mod=readonly', '-o', name, source], { cwd, timeout: 300_000 }),
   );
-  return join(folder, 'actionlint');
+  return join(folder, name);
 };
 
 /** The versions that tools/package.json pins, by name. */
