@@ -20,12 +20,13 @@ export interface Versioned {
 /** A stricter pattern may close a security hole: it needs no major version, but an entry in the changelog. */
 const PATTERN_OF_INPUT = 'request-property-pattern-changed';
 const SECURITY = '### Security';
+const unescaped = (pattern = ''): string =>
+  pattern.replaceAll(/\\u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
 /** Whether a pattern of an input is only written with other escapes. */
 export const isSamePattern = ({ id, text }: Change): boolean => {
   const [, from, to] = / from `(.*)` to `(.*)`$/su.exec(text) ?? [];
-  const read = (pattern = ''): string =>
-    pattern.replaceAll(/\\u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return id === PATTERN_OF_INPUT && from !== undefined && read(from) === read(to);
+  return id === PATTERN_OF_INPUT && from !== undefined && unescaped(from) === unescaped(to);
 };
 
 /** A new scope reaches only callers whose keys are issued with it: it needs no major version, but an entry in the changelog. */

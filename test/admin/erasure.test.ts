@@ -128,6 +128,7 @@ const unreachable: Record<string, string> = {
   'event_feed.name': 'of a closed list',
   'webhooks.secret': 'random',
   'webhooks.old_secret': 'random',
+  'webhooks.older_secrets': 'random',
   'webhooks.types': 'of a closed list',
   'webhooks.state': 'of a closed list',
   'webhooks.reason': 'of an operator, or an HTTP status',
