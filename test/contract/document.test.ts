@@ -157,7 +157,7 @@ describe.each(documents)('$file', ({ target, file, document }) => {
 
   test('has no choice but between objects: of a reference or null, generators make types that do not compile', () => {
     const choices = objectsIn(document.components.schemas).flatMap(({ anyOf }) => anyOf ?? []);
-    expect(choices.filter((choice) => target === '3.0' && 'enum' in choice)).toEqual([]);
+    expect(choices.filter((choice) => target === '3.0' && Object.hasOwn(choice, 'enum'))).toEqual([]);
   });
 
   test('has no names that generators give to types of their own, and no inputs that they make unions of', () => {
