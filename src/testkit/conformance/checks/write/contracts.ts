@@ -19,6 +19,7 @@ export const publishEffects = (publish: Operation, session: VerifySession): Effe
   'keeps it in place of the one before': async () => {
     const { input } = session.contracts;
     await session.prepare(publish, input);
+    // Its number of needs tells it from the one before.
     const needs = [...input.contract.needs, ...input.contract.needs];
     const contract = { ...input.contract, needs };
     const { output, reply } = await session.call<Published>(publish, { ...input, contract });
