@@ -103,7 +103,7 @@ describe('on a service with a database and limits', () => {
 
   test.each([
     ['transfer', { ran: 4, compared: 0 }],
-    ['consumers', { ran: 5, compared: 0 }],
+    ['consumers', { ran: 6, compared: 0 }],
   ])(
     '%s',
     async (name, expected) => {

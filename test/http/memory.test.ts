@@ -21,7 +21,7 @@ import { usageOf } from '../harness/app/usage.ts';
 const MIB = 1024 * 1024;
 /** More than the sandbox keeps: each of them takes two MiB. */
 const SPACES = 160;
-const START = 'POST /api/trpc/game.list HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+const START = 'POST /api/trpc/game.list HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 
 let database: TestDatabase;
 let service: ServeProcess;
