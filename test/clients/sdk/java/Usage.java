@@ -88,7 +88,6 @@ final class Usage {
 
   private static void nulls(ContentGateway gateway) {
     var builder = ContentGateway.builder();
-    String[] none = null;
     for (Runnable use :
         List.<Runnable>of(
             () -> gateway.call(null, null),
@@ -107,13 +106,7 @@ final class Usage {
             () -> builder.clock(null),
             () -> new CallOptions().idempotencyKey(null),
             () -> new CallOptions().pollInterval(null),
-            () -> new CallOptions().silence(null),
-            () -> new WebhookOptions(none),
-            () -> new WebhookOptions("whsec_YQ==").tolerance(null),
-            () -> Webhooks.unwrap(new byte[0], name -> null, (WebhookOptions) null),
-            () -> Webhooks.unwrap(new byte[0], name -> null, (String) null),
-            () -> Webhooks.unwrap(null, name -> null, "whsec_YQ=="),
-            () -> Webhooks.unwrap(new byte[0], (Map<String, List<String>>) null, "whsec_YQ=="))) {
+            () -> new CallOptions().silence(null))) {
       lacks(usageError(use), "no error");
     }
     var page = Map.of("items", List.of(), "page", 1, "limit", 1, "total", 2, "totalRelation", "eq", "hasMore", true, "nextCursor", "c");

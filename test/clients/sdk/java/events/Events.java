@@ -56,6 +56,7 @@ final class Events {
     new Events().interruption();
     new Events().cancellation();
     secrets();
+    nulls();
     headers();
     times();
     longTexts();
@@ -190,6 +191,20 @@ final class Events {
       lacks(text, "c2V");
     }
     has(usageError(() -> new CallOptions().pollInterval(Duration.ZERO)), "pollInterval");
+  }
+
+  private static void nulls() {
+    String[] none = null;
+    for (Runnable use :
+        List.<Runnable>of(
+            () -> new WebhookOptions(none),
+            () -> new WebhookOptions("whsec_YQ==").tolerance(null),
+            () -> Webhooks.unwrap(new byte[0], name -> null, (WebhookOptions) null),
+            () -> Webhooks.unwrap(new byte[0], name -> null, (String) null),
+            () -> Webhooks.unwrap(null, name -> null, "whsec_YQ=="),
+            () -> Webhooks.unwrap(new byte[0], (Map<String, List<String>>) null, "whsec_YQ=="))) {
+      lacks(usageError(use), "no error");
+    }
   }
 
   private static void headers() {
