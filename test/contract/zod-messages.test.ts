@@ -148,6 +148,7 @@ describe('zod messages', () => {
     expect([...seen].toSorted()).toEqual([
       'blank',
       'control_character',
+      'holds_key',
       'invalid_format',
       'invalid_key',
       'invalid_type',

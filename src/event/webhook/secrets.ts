@@ -11,6 +11,15 @@ import { keyFileOf, makeKeyFile } from '../../db/sqlite/files/permissions.ts';
 import { AppError } from '../../base/errors.ts';
 import { type WebhookRow, webhooksIn } from './entity.ts';
 
+/** Whether a path has an entry. Where its folder cannot be looked into, opening the database says why. */
+const isThere = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
 /** The prefix of secrets by the Standard Webhooks specification. */
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -149,7 +158,7 @@ export class WebhookSecrets {
   #read(): readonly Key[] {
     if (this.#database === undefined) return [];
     const path = keyFileOf(this.#database);
-    if (!lstatSync(path, { throwIfNoEntry: false })) return [];
+    if (!isThere(path)) return [];
     const found = readSecret(path);
     const keys = 'value' in found ? readKeys(found.value) : undefined;
     if (!keys) {
