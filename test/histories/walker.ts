@@ -223,7 +223,7 @@ export class Walker {
     await this.#write(`${kind}.${name}`, { [kind === 'game' ? 'gameId' : 'imagePostId']: id, ...more }, { record: id });
   }
 
-  /** A record keeps the tag by which it is walked. */
+  /** A record keeps the tag by which it is walked. Each update changes something: another one has no event. */
   async #update(): Promise<void> {
     const record = this.#records.take('image', this.#random, this.user);
     if (record === undefined) return;
@@ -231,7 +231,7 @@ export class Walker {
     const name = this.#next();
     const change = this.#random.chance(0.6)
       ? { title: `title ${name}` }
-      : { tagNames: [tag, `more-${this.#random.between(0, 2)}`] };
+      : { tagNames: [tag, `more-${this.#random.between(0, 2)}`], description: `described ${name}` };
     await this.#write('image.update', { id, ...change }, { record: id });
   }
 
