@@ -66,7 +66,7 @@ test.each(['active', 'pending'] as const)(
     expect(sent).toEqual([]);
     expect(await webhook()).toMatchObject({ state, reason: expect.stringContaining('cannot be decrypted') });
 
-    // Whoever has the key sees at once that it is back.
+    // An instance that has the key shows at once that it is back.
     const reasonBy = async (secrets: WebhookSecrets) => (await listWebhooks(db, userId, secrets))[0]?.reason;
     expect(await reasonBy(otherSecrets)).toContain('cannot be decrypted');
     expect(await reasonBy(webhookSecrets)).toBe(null);
