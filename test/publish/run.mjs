@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { filesIn } from '../../.ci/release/files.mjs';
 import { freePort } from '../harness/free-ports.mjs';
-import { actionlint } from '../recipes/support/tools.mjs';
+import { goTool } from '../recipes/support/tools.mjs';
 import { run } from '../recipes/support/shell.mjs';
 import { startRegistries } from './registries.mjs';
 import { followQuickStart, languages, newcomer, startByNpx } from './strangers.mjs';
@@ -108,7 +108,7 @@ try {
   say('the registries listen');
   await run('"$ACTIONLINT" -no-color .github/workflows/release.yml', {
     cwd: workspace,
-    env: { ...process.env, ACTIONLINT: await actionlint() },
+    env: { ...process.env, ACTIONLINT: await goTool('actionlint', 'github.com/rhysd/actionlint/cmd/actionlint') },
   });
   const home = homedir();
   const machine = {
