@@ -6,11 +6,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { IsNull, Not } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { exampleUser } from '../../contract/examples.ts';
+import { exampleApiKey, exampleUser } from '../../contract/examples.ts';
 import { procedures } from '../../contract/index.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
 import { insertSandboxExamples, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { keysIn } from '../../src/auth/entity.ts';
 import { insertKey } from '../../src/auth/service.ts';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/base/errors.ts';
@@ -90,9 +92,13 @@ describe('fuzzing of the socket', () => {
       asked.end();
     });
 
-  /** Has only the webhook of the examples be there, as they tell of it: the calls create some, change it and delete it. */
-  const renewWebhooks = async (db: Database): Promise<void> => {
+  /** Has the webhook and the key of the examples be there as they tell of them, and no others that calls made: the calls make some, and end these. */
+  const renewExamples = async (db: Database): Promise<void> => {
     const now = new Date();
+    await db.transaction(async (tx) => {
+      await keysIn(tx).update({ madeBy: Not(IsNull()), revokedAt: IsNull() }, { revokedAt: now });
+      await keysIn(tx).update({ id: exampleApiKey.id }, { revokedAt: null, expiresAt: null });
+    });
     try {
       for (const { id, userId } of await listWebhooks(db)) {
         await db.transaction((tx) => deleteWebhook(tx, id, { ownerId: userId, now }));
@@ -163,12 +169,12 @@ describe('fuzzing of the socket', () => {
       const cursor = await realCursor();
       const began = performance.now();
       const [tally, slowestHealth] = await withDatabase(database.url, async (db) => {
-        await renewWebhooks(db);
+        await renewExamples(db);
         const conversing = converse(Number(new URL(served.base).port), conversations(cursor), {
           connections: CONNECTIONS,
           requests: Number(FUZZ_REQUESTS),
         });
-        return besideHealth(conversing, () => renewWebhooks(db));
+        return besideHealth(conversing, () => renewExamples(db));
       });
       const seconds = (performance.now() - began) / 1000;
       const usage = await usageOf(served.child.pid ?? 0);
@@ -190,7 +196,7 @@ describe('fuzzing of the socket', () => {
 
       expect(await served.stop()).toBe(0);
       // What comes at once may be more than there is room for; the server is one that is thrown away; and this process, which
-      // renews the webhooks, keeps background work from an SQLite file.
+      // renews the examples, keeps background work from an SQLite file.
       const expected =
         /"msg":"(overloaded|a power loss may lose .*|Node\.js .* gets no security fixes .*)"\}$|"errstr":"database is locked"/;
       const output = served
