@@ -50,13 +50,19 @@ describe('kept answers', () => {
 
   test('kept answers take up so many bytes in a day, however often a large post is changed', async () => {
     const post = await app.anImagePost({ images }, user);
-    const calls = Math.ceil(DAILY_KEPT_ANSWERS / 195_000) + 20;
+    await twice('image.update', { id: post.id, title: 'first' });
+    // As if earlier calls had taken up the rest.
+    const taken = DAILY_KEPT_ANSWERS - 2_000_000;
+    await use(taken);
+    const first = await kept();
+    const calls = 20;
     for (let n = 0; n < calls; n += 1) {
       const sent = app.send('image.update', { id: post.id, title: `${n}` }, user.key, repeating(randomUUID()));
       expect((await sent).status).toBe(200);
     }
-    const { n, bytes } = await kept();
-    expect(n).toBe(calls);
+    const all = await kept();
+    expect(all.n).toBe(first.n + calls);
+    const bytes = taken + all.bytes - first.bytes;
     expect(bytes).toBeLessThanOrEqual(DAILY_KEPT_ANSWERS);
     expect(bytes).toBeGreaterThan(DAILY_KEPT_ANSWERS - 400_000);
     expect(await counted()).toBe(bytes);
@@ -109,7 +115,10 @@ describe('kept answers', () => {
     const sent = posts.map(({ id }) =>
       app.send('image.update', { id, title: 'at once' }, user.key, repeating(randomUUID())),
     );
-    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(posts.map(() => 200));
+    const answers = await Promise.all(sent);
+    expect(answers.map(({ status, body }) => (status === 200 ? status : body.error.json.data.reason))).toEqual(
+      posts.map(() => 200),
+    );
     const [row] = await app.context.db.read<{ n: number }>(
       "SELECT COUNT(*) AS n FROM idempotency_records WHERE answer <> ''",
     );
