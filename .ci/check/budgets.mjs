@@ -20,13 +20,28 @@ const budgets = new Map(
     .filter(([, seconds]) => !Number.isNaN(seconds)),
 );
 
-/** Why what a step took, in seconds of the processor of the reference machine, is too much; undefined where it is not. */
-export const overspent = (name, seconds) => {
+/** Of a shorter step, a fraction of a second changes the quotient. In seconds of the processor. */
+const LEAST_COMPARED = 10;
+
+/** How many times their budgets the steps of a check took, the median, and 1 at least: others at the same cores slow all of them. */
+const slownessOf = (taken) => {
+  const quotients = taken
+    .filter(({ name }) => budgets.get(name) >= LEAST_COMPARED)
+    .map(({ name, used }) => used / budgets.get(name));
+  return Math.max(1, quotients.toSorted((a, b) => a - b)[Math.floor(quotients.length / 2)] ?? 1);
+};
+
+/**
+ * Why the time that a step took, in seconds of the processor of the reference machine, is too much beside that of all steps of the
+ * check, `{name, used}`; undefined where it is not.
+ */
+export const overspent = (name, seconds, taken) => {
   const budget = budgets.get(name);
   if (budget === undefined) return 'It has no budget. Measure it with: UPDATE_STEPS=true bash .ci/run';
+  const allowed = budget * slownessOf(taken);
   // Where nothing was changed, machines that others share took up to a third more; short steps, up to twice as much.
-  return seconds > Math.max(budget * 1.5, budget + 10)
-    ? `It outgrew its budget of ${budget} s of the processor by more than half.`
+  return seconds > Math.max(allowed * 1.5, allowed + 10)
+    ? `It took ${seconds.toFixed(0)} s of the processor, and outgrew its budget of ${allowed.toFixed(0)} s here by more than half.`
     : undefined;
 };
 

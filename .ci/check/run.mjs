@@ -135,14 +135,25 @@ const perform = async (step) => {
   if (tests) countTests(step, results);
   if (status !== 0 && lacking && !tests) console.log(`\n!!! ${lacking}\n`);
   else if (status !== 0 && count.failed === failedBefore) fail(`${name}: status ${status}`);
-  const excess = status === 0 && !isMeasuring && !trace && overspent(name, used);
-  // Others install tools where the machine lacks them.
-  if (excess && tests) fail(`${name}: ${excess}${slowestOf(results)}`);
-  else if (excess) console.log(`${excess} A machine that lacked its tools explains it.`);
-  if (count.failed === failedBefore && !trace) recordPass(step);
-  const how = count.failed === failedBefore ? 'ok' : 'FAILED';
-  console.log(`--- ${name}: ${how}, ${seconds} s, ${cpu.toFixed(0)} s of the processor`);
-  ended.push({ step, seconds, cpu, used });
+  const isPassed = count.failed === failedBefore;
+  console.log(`--- ${name}: ${isPassed ? 'ok' : 'FAILED'}, ${seconds} s, ${cpu.toFixed(0)} s of the processor`);
+  ended.push({ step, seconds, cpu, used, isPassed, results });
+};
+
+/** Holds the steps that passed to their budgets, and records their passes. */
+const judge = () => {
+  const taken = ended.flatMap(({ step: { name }, used }) => (used === undefined ? [] : [{ name, used }]));
+  for (const { step, used, isPassed, results } of ended) {
+    if (!isPassed) continue;
+    const excess = !isMeasuring && overspent(step.name, used, taken);
+    // Others install tools where the machine lacks them.
+    if (excess && step.tests) {
+      fail(`${step.name}: ${excess}${slowestOf(results)}`);
+      continue;
+    }
+    if (excess) console.log(`${step.name}: ${excess} A machine that lacked its tools explains it.`);
+    recordPass(step);
+  }
 };
 
 /** Runs steps in their order, `width` at a time. */
@@ -193,6 +204,7 @@ if (trace) {
     steps.filter(({ alone }) => alone),
     1,
   );
+  judge();
   if (isMeasuring) {
     // With `--all` some do more.
     const usual = ended.filter(({ step }) => !all || !step.envOfAll);
