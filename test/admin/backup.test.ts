@@ -19,7 +19,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
 import { BACKUP, timeOfLast } from '../../src/auth/audit/log.ts';
 import { holdExclusively } from '../../src/db/sqlite/files/exclusive.ts';
@@ -36,8 +36,6 @@ const ORPHAN = `
   PRAGMA foreign_keys = OFF;
   INSERT INTO game_favorites (user_id, game_id) VALUES (randomblob(16), (SELECT id FROM users));
 `;
-jest.setTimeout(120_000);
-
 const LATEST = migrations.at(-1)!.name;
 
 let folder: string;

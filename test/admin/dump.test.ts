@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createConnection } from 'mysql2/promise';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
 import type { DumpResult } from '../../src/admin/backup/dump/dump.ts';
 import { BACKUP, timeOfLast } from '../../src/auth/audit/log.ts';
@@ -22,8 +22,6 @@ import { type ServerEngine, startServer, type ThrowawayServer } from '../harness
 import { until } from '../harness/until.ts';
 
 // `backup` of a database on a server, which is one of this test's own: it has a binary log, and accounts.
-
-jest.setTimeout(120_000);
 
 /** All that means something in an option file or an address. */
 const PASSWORD = String.raw`p#"'\s; =%@/[x]ü`;

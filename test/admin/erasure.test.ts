@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
@@ -33,8 +33,6 @@ import { repeating } from '../harness/documents/repeating.ts';
 import { until } from '../harness/until.ts';
 
 // A person of whom nothing is to be left, in any column of any table, nor in the bytes of an SQLite file.
-
-jest.setTimeout(180_000);
 
 /** Each text of the person holds this, in lower case. */
 const NEEDLE = 'zqxjohndoe';

@@ -3,7 +3,7 @@
  * @tier long
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
@@ -24,8 +24,6 @@ import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 
 // What operators do to users, records and tags beside a running service.
-
-jest.setTimeout(120_000);
 
 /** More than go in two transactions. */
 const MARKS = 2100;

@@ -2,7 +2,7 @@
  * @engines sqlite server
  * @tier long
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
@@ -17,8 +17,6 @@ import { imageKind } from '../../src/image/kind.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
-
-jest.setTimeout(120_000);
 
 let app: TestApp;
 /** Another instance on the same database. */

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { suspendUser } from '../../src/admin/moderation/users.ts';
 import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
@@ -21,8 +21,6 @@ import { PROGRAM, runCli } from '../harness/app/program.ts';
 import { mountSmallDisk } from '../harness/servers/small-disk.ts';
 
 // Imports that a database or a disk fails, what a terminal shows of them, and what `export --since` holds.
-
-jest.setTimeout(120_000);
 
 const UNTIL = new Date('2026-04-01');
 

@@ -18,8 +18,6 @@ import { fillDisk, mountSmallDisk, type SmallDisk } from '../harness/servers/sma
 
 // Why a database is unavailable, as metrics and the log say it; callers get the same reason for all.
 
-jest.setTimeout(120_000);
-
 let metrics: Metrics;
 let app: TestApp;
 let user: TestUser;

@@ -6,7 +6,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { blocksOf } from '../harness/documents/guide.ts';
@@ -18,8 +18,6 @@ import { startServer, type ThrowawayServer } from '../harness/servers/servers.ts
 // What docs/backup.md tells its readers to run, run as it stands, while a service writes; only folder, port and file are others.
 
 // It starts the command line several times.
-jest.setTimeout(300_000);
-
 const guide = await readFile('docs/backup.md', 'utf8');
 
 let folder: string;

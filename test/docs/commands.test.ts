@@ -113,13 +113,9 @@ describe('commands in the guides', () => {
     ['operators', 17],
     ['operations', 8],
     ['monitoring', 5],
-  ])(
-    'docs/%s.md',
-    async (guide, expected) => {
-      const lines = linesOf(guide);
-      for (const line of lines) await run(line);
-      expect(lines).toHaveLength(expected);
-    },
-    120_000,
-  );
+  ])('docs/%s.md', async (guide, expected) => {
+    const lines = linesOf(guide);
+    for (const line of lines) await run(line);
+    expect(lines).toHaveLength(expected);
+  });
 });

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection, type Connection } from 'mysql2/promise';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { connectionOptions } from '../harness/app/database.ts';
 import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
@@ -16,8 +16,6 @@ import { startServer, type ThrowawayServer } from '../harness/servers/servers.ts
 
 // What docs/backup.md says of a restore to a moment, as it stands, on a server with a binary log; a reader's part is to
 // find the numbers in the output.
-
-jest.setTimeout(300_000);
 
 const HEADING = '## MySQL and MariaDB: restore to a moment';
 const guide = await readFile('docs/backup.md', 'utf8');

@@ -205,7 +205,7 @@ const operate = async (url: string, isStopped: () => boolean): Promise<number> =
   return done;
 };
 
-jest.setTimeout(60_000 + KILLS * (10_000 + CALLS * 200));
+jest.setTimeout(600_000 + KILLS * (10_000 + CALLS * 200));
 
 let served: ServeProcess | undefined;
 let mirrors: Mirror[] = [];

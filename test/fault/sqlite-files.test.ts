@@ -5,7 +5,7 @@
 import { closeSync, copyFileSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
 import { type Client, type Ending, openClient } from '../harness/app/client.ts';
 import { until } from '../harness/until.ts';
@@ -19,10 +19,7 @@ import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
 // The file of an embedded database fails under the running service, or others use it.
 
 const CLIENTS = 8;
-const TIMEOUT_MS = 120_000;
 const PAGE = 4096;
-
-jest.setTimeout(TIMEOUT_MS);
 
 let database: TestDatabase;
 let key: string;

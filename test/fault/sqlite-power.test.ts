@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
 import { type Client, type Ending, openClient } from '../harness/app/client.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
@@ -19,8 +19,6 @@ import { canTrace, inject } from '../harness/servers/strace.ts';
 
 // What a power loss may take is what was not yet on the disk. Nobody can pull the plug here, but when the disk is asked to
 // take something, and what comes before and after, shows in the system calls.
-
-jest.setTimeout(120_000);
 
 let database: TestDatabase;
 let served: ServeProcess;

@@ -249,6 +249,6 @@ describe('webhooks', () => {
       await server?.remove();
       await database?.drop();
     },
-    PATIENCE_MS + 120_000,
+    PATIENCE_MS + 600_000,
   );
 });

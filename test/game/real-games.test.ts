@@ -123,7 +123,6 @@ describe('games as they are published', () => {
       expect(ids).toEqual(pages);
       expect(ids.toSorted()).toEqual(games.map((game) => game.id).toSorted());
     },
-    30_000,
   );
 
   /** Pseudo-random numbers from 0 to 1, the same in each run: Marsaglia's xorshift32. */

@@ -41,7 +41,7 @@ const LONG_US = 200_000;
 /** What no call is to notice. The nemesis makes sure itself that it has an effect. */
 const UNFELT = ['clock', 'redis', 'lag'];
 
-jest.setTimeout(180_000 + OPERATIONS * 30);
+jest.setTimeout(600_000 + OPERATIONS * 30);
 
 let victim: Victim | undefined;
 

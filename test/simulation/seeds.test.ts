@@ -2,14 +2,12 @@
  * @engines none
  * @tier fast
  */
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { judge } from './judge.ts';
 import { shrink } from './shrink.ts';
 import { openBeginning } from './simulation.ts';
 
 const SEEDS = 5;
-
-jest.setTimeout(120_000);
 
 describe('simulations', () => {
   test('keep all promises, and are the same for the same seed', async () => {

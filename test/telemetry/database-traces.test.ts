@@ -5,7 +5,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as conventions from '@opentelemetry/semantic-conventions';
 import { release } from '../../src/base/version.ts';
 import { openClient } from '../harness/app/client.ts';
@@ -18,8 +18,6 @@ import { PLANTED } from '../harness/documents/secrets.ts';
 import { freePort } from '../harness/free-ports.mjs';
 
 // What the program tells a collector of the requests that it answers.
-
-jest.setTimeout(120_000);
 
 const NOBODY = '019a3c5e-9f30-7c63-9d30-7b2eac4f8003';
 

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures, reasons } from '../../contract/index.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';
@@ -16,8 +16,6 @@ import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts
 // The metrics of a service with two workers, each on a port of its own, beside what was sent.
 
 // Processes that start take long where many others do.
-jest.setTimeout(120_000);
-
 const WORKERS = 2;
 const PORTS = [0, 1, 2] as const;
 

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as conventions from '@opentelemetry/semantic-conventions';
 import { type Client, openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
@@ -17,8 +17,6 @@ import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
 import { type RedisServer, startRedis } from '../harness/servers/redis.ts';
 
 // What the program tells a collector of what it asks Redis.
-
-jest.setTimeout(60_000);
 
 const PASSWORD = 'hush-hush';
 /** How long it waits for Redis: beyond a quarter of a second, it does without after the first answer that is late. */

@@ -2,7 +2,7 @@
  * @engines sqlite
  * @tier fast
  */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listActs, recordAll, sweepEvents, systemActor } from '../../../src/auth/audit/log.ts';
 import { removableGames } from '../../../src/admin/moderation/kinds.ts';
 import { hideRecord } from '../../../src/admin/moderation/takedown.ts';
@@ -24,8 +24,6 @@ import { createDatabase, engine, type TestDatabase } from '../../harness/app/dat
 // Who did what, and how keys are used: what is remembered, and for how long.
 
 // A dozen commands, on a machine that may be busy.
-jest.setTimeout(120_000);
-
 const DAY_MS = 86_400_000;
 
 let database: TestDatabase;

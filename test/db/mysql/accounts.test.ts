@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { migrations } from '../../../migrations/index.ts';
 import { migrationPrivileges, missingPrivileges } from '../../../src/db/mysql/migration/privileges.ts';
@@ -15,8 +15,6 @@ import { startServe } from '../../harness/app/program.ts';
 import { accountsOfTheGuide } from '../../harness/servers/accounts.ts';
 
 // Whole programs, on a machine that may be busy.
-jest.setTimeout(240_000);
-
 const names = migrations.map(({ name }) => name);
 const LATEST = names.at(-1)!;
 

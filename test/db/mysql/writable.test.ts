@@ -5,7 +5,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import supertest from 'supertest';
@@ -19,8 +19,6 @@ import { type ServerProgram, startServer, type ThrowawayServer } from '../../har
 import { fillDisk, mountSmallDisk, type SmallDisk } from '../../harness/servers/small-disk.ts';
 
 // /readyz on a database that answers reads, and takes no writes.
-
-jest.setTimeout(120_000);
 
 const NOBODY = 65_534;
 

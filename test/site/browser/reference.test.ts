@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { errorOf, operations, scopes, webhookMessages } from '../../../contract/index.ts';
@@ -19,7 +19,6 @@ declare global {
 }
 
 // The page takes the processor for two seconds to come and half of one to open an operation, more where it is shared.
-jest.setTimeout(120_000);
 const PATIENCE_MS = 100_000;
 
 /** Well-formed, and of no service. */

@@ -176,18 +176,14 @@ describe('a curl command', () => {
     ['nothing', ''],
     ['a long text', '𠮷'.repeat(40_000)],
     ['4 MiB', '{}'.padEnd(4_194_305)],
-  ])(
-    'sends a body of %s as it was',
-    async (_, body) => {
-      const headers = { 'Content-Type': 'application/json' };
-      const { line, got } = await send({ body, headers });
-      expect(got.body === body).toBe(true);
-      expect(got).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } });
-      expect(printable(line)).toBe(line);
-      expect(line.length).toBeLessThan(20_000);
-    },
-    60_000,
-  );
+  ])('sends a body of %s as it was', async (_, body) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const { line, got } = await send({ body, headers });
+    expect(got.body === body).toBe(true);
+    expect(got).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } });
+    expect(printable(line)).toBe(line);
+    expect(line.length).toBeLessThan(20_000);
+  });
 
   test('sends method, path and headers as they were, and the key from the environment', async () => {
     const { line, got } = await send({
