@@ -4,11 +4,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { installMariadb, startMariadb } from '../bench/machine/mariadb.mjs';
 import { dashboardOf, queryOf } from '../observe/dashboard.mjs';
-import { answering, replaced, startPrometheus } from '../observe/prometheus.mjs';
+import { replaced, startPrometheus } from '../observe/prometheus.mjs';
 import { installedPrometheus } from '../harness/jest/available.mjs';
 import { CONFINED, variables } from './container.mjs';
 import { freePort } from '../harness/free-ports.mjs';
@@ -16,6 +18,8 @@ import { Lacking } from './docker.mjs';
 import { projectOf } from './manifests.mjs';
 
 const CALLERS = 6;
+/** Ends only what hangs. */
+const USED_SECONDS = 180;
 const SCRAPE_SECONDS = 1;
 /** As if from one scrape to the next: queries look back four times as far. */
 const ASKED_SECONDS = 5;
@@ -32,16 +36,25 @@ const launch = async (program, words, options = {}) => {
   };
 };
 
-/** HAProxy before some gateways. @returns its address, and what ends it */
+/** HAProxy before some gateways. @returns its address, `usesAll()`, and what ends it */
 const balancerOf = async ({ root, work }, gateways) => {
   const port = await freePort();
   const servers = gateways.map(({ url }, index) => `  server gateway${index} ${new URL(url).host}`).join('\n');
   const given = readFileSync(join(root, 'deploy/haproxy/haproxy.cfg'), 'utf8');
-  const file = join(work, 'haproxy.cfg');
+  const [file, socket] = [join(work, 'haproxy.cfg'), join(work, 'haproxy.sock')];
   const listening = replaced(given, /^ {2}bind .*$/m, `  bind 127.0.0.1:${port}`);
-  writeFileSync(file, replaced(listening, /^ {2}server-template .*$/m, servers));
+  const asked = replaced(listening, /^global$/m, `global\n  stats socket ${socket}`);
+  writeFileSync(file, replaced(asked, /^ {2}server-template .*$/m, servers));
   const stop = await launch('haproxy', ['-db', '-f', file]);
-  return { url: `http://127.0.0.1:${port}`, stop };
+  /** Resolves when it sends calls to all gateways. @throws Error if it does not in time */
+  const usesAll = async () => {
+    for (const end = Date.now() + 1000 * USED_SECONDS; Date.now() < end; await sleep(50)) {
+      const states = await text(connect(socket).end('show stat\n')).catch(() => '');
+      if (states.match(/^gateways,gateway\d+,.*,UP,/gm)?.length === gateways.length) return;
+    }
+    throw new Error('HAProxy does not use all gateways');
+  };
+  return { url: `http://127.0.0.1:${port}`, usesAll, stop };
 };
 
 /** Calls through the balancer until it is told to stop. @returns `{answered, busy, faults}` */
@@ -56,13 +69,13 @@ const callers = (url) => {
           headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify({ json: { limit: 5, page: 1 } }),
         });
-        const text = await response.text();
+        const body = await response.text();
         if (response.status === 200) seen.answered += 1;
-        else if (response.status === 503 && text.includes('"OVERLOADED"')) {
+        else if (response.status === 503 && body.includes('"OVERLOADED"')) {
           // The machine has more to do: a caller comes back when it is told to.
           seen.busy += 1;
           await sleep(1000 * Number(response.headers.get('retry-after')));
-        } else seen.faults.push(`${response.status} ${text}`);
+        } else seen.faults.push(`${response.status} ${body}`);
       } catch (error) {
         seen.faults.push(error.cause?.code ?? error.message);
       }
@@ -109,7 +122,7 @@ export const instances = async (given) => {
     );
     const balancer = await balancerOf(given, gateways);
     stops.push(balancer.stop);
-    await answering(`${balancer.url}/readyz`);
+    await balancer.usesAll();
     const prometheus = await startPrometheus({ root, work, ports: metrics, seconds: SCRAPE_SECONDS });
     stops.push(prometheus.stop);
 
@@ -120,8 +133,7 @@ export const instances = async (given) => {
       await gateway.restart(parseInt(grace, 10));
       await gateway.ready();
       assert.ok(seen.answered > before);
-      // HAProxy looks every second.
-      await sleep(2500);
+      await balancer.usesAll();
     }
     const { answered, busy, faults } = await end();
     assert.deepEqual(faults, []);

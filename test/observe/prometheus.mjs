@@ -6,7 +6,7 @@ import { start, stop } from '../bench/machine/processes.mjs';
 import { freePort } from '../harness/free-ports.mjs';
 import { installedPrometheus } from '../harness/jest/available.mjs';
 
-const WAIT_SECONDS = 60;
+const WAIT_SECONDS = 180;
 
 /** Resolves when an address answers with success. @throws Error if it does not in time */
 export const answering = async (url) => {
