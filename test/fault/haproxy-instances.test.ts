@@ -20,13 +20,15 @@ import { until } from '../harness/until.ts';
 // Instances on one database, behind the balancer as docs/scaling.md sets it up.
 
 /** Five programs start, some of them again, on a machine that may be busy with others. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 600_000;
 
 /** How long an instance that is told to stop still answers: longer than the balancer needs to look twice. */
 const SHUTDOWN_DELAY_MS = '3000';
 
 /** Far more than usual, as what a busy machine cannot do in 10 s has not failed; less than the balancer waits. */
 const REQUEST_TIMEOUT_MS = '50000';
+/** An instance that ends waits for such requests, too. */
+const SHUTDOWN_TIMEOUT_MS = '60000';
 
 let database: TestDatabase;
 let key: string;
@@ -38,7 +40,15 @@ const start = (port: number, program = PROGRAM, env: Environment = {}): Promise<
   startServe({
     url: database.url,
     program,
-    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', SHUTDOWN_DELAY_MS, REQUEST_TIMEOUT_MS, PORT: String(port), ...env },
+    env: {
+      LOG_LEVEL: 'error',
+      RATE_LIMIT: 'off',
+      SHUTDOWN_DELAY_MS,
+      SHUTDOWN_TIMEOUT_MS,
+      REQUEST_TIMEOUT_MS,
+      PORT: String(port),
+      ...env,
+    },
   });
 
 afterEach(async () => {
