@@ -45,8 +45,9 @@ export class Container {
       if (Date.now() > end || (await this.inspect('{{.State.Running}}')) !== 'true') {
         throw new Error(`not ready:\n${await this.log()}`);
       }
+      // Asking Docker takes more of the processor than a start.
       await new Promise((resolve) => {
-        setTimeout(resolve, 50);
+        setTimeout(resolve, 500);
       });
     }
   }
