@@ -149,10 +149,15 @@ describe('plans on two shards', () => {
     'event.list': read('event.list', () => ({ limit: 10 })),
     'user.search': read('user.search', () => ({ query: `user ${(serial += 1)}`, limit: 10 })),
   };
-  const changes = writes.map((operation): [string, Operation] => [
-    operation.id,
-    { id: operation.id, input: () => anInput(app, operation, author), caller: () => author },
-  ]);
+  /** The inputs of the calls that change one row: the same one again would change nothing. */
+  const changing: Partial<Record<ProcedureId, Operation['input']>> = {
+    'user.updateProfile': () => ({ bio: `bio ${(serial += 1)}` }),
+    'user.updateAvatar': () => ({ avatar: `/${(serial += 1)}.png` }),
+  };
+  const changes = writes.map((operation): [string, Operation] => {
+    const { id } = operation;
+    return [id, { id, input: changing[id] ?? (() => anInput(app, operation, author)), caller: () => author }];
+  });
   /** The guide counts no shards for webhooks, keys and contracts, whose tables are not sharded. */
   const isCounted = (id: string): boolean => !/^(?:webhook|apiKey|consumerContract)\./.test(id);
   const operations = [...Object.entries(reads), ...changes].filter(([name]) => isCounted(name));

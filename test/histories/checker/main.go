@@ -1,6 +1,6 @@
 // Decides whether a history is linearizable: histories of one record or user each, as JSON lines on the standard input.
 //
-//	checker [-timeout 60s] < history.jsonl
+//	checker [-timeout 5m] < history.jsonl
 //
 // It prints the counts as JSON. A history that no order explains goes to the standard error, one operation a line; the status
 // is then 1. A history that takes longer than the timeout is undecided; the status is then 2.
@@ -387,7 +387,7 @@ func read(file *os.File) (*history, int, error) {
 }
 
 func main() {
-	timeout := flag.Duration("timeout", time.Minute, "how long one history may take")
+	timeout := flag.Duration("timeout", 5*time.Minute, "how long one history may take")
 	flag.Parse()
 	h, entries, err := read(os.Stdin)
 	if err != nil {
