@@ -27,6 +27,8 @@ const SHUTDOWN_DELAY_MS = '3000';
 
 /** Far more than usual, as what a busy machine cannot do in 10 s has not failed; less than the balancer waits. */
 const REQUEST_TIMEOUT_MS = '50000';
+/** Callers wait for the service to say that, and no longer than the balancer. */
+const CALLER_MS = 55_000;
 /** An instance that ends waits for such requests, too. */
 const SHUTDOWN_TIMEOUT_MS = '60000';
 
@@ -63,8 +65,8 @@ const LOAD = '4 writers, 2 togglers, 4 readers';
 
 /** Callers that repeat nothing, so that whatever fails is seen. */
 const startCallers = async () => {
-  const writers = startWriters(balancer.url, key, { count: 4, obedient: false });
-  const togglers = await startTogglers(balancer.url, key, { count: 2, obedient: false });
+  const writers = startWriters(balancer.url, key, { count: 4, obedient: false, patienceMs: CALLER_MS });
+  const togglers = await startTogglers(balancer.url, key, { count: 2, obedient: false, patienceMs: CALLER_MS });
   const readers = startReaders(
     balancer.url,
     [
@@ -73,7 +75,7 @@ const startCallers = async () => {
       { procedure: 'user.me', input: {}, key },
       { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
     ],
-    { restMs: 1 },
+    { restMs: 1, patienceMs: CALLER_MS },
   );
   return {
     writers,
