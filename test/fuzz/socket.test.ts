@@ -92,7 +92,10 @@ describe('fuzzing of the socket', () => {
       asked.end();
     });
 
-  /** Has the webhook and the key of the examples be there as they tell of them, and no others that calls made: the calls make some, and end these. */
+  /**
+   * Has the webhook and the key of the examples be there as they tell of them, and no others that calls made: the calls make
+   * some, and end these.
+   */
   const renewExamples = async (db: Database): Promise<void> => {
     const now = new Date();
     await db.transaction(async (tx) => {
