@@ -13,8 +13,6 @@ import { release } from './release.mjs';
 
 const MEGABYTE = 1e6;
 const MOST_MEGABYTES = 90;
-/** `docker stop` waits for so long, and then kills. */
-const STOP_SECONDS = 8;
 const GAMES = 40;
 
 const inspect = async (docker, image) => JSON.parse(await docker.run('image', 'inspect', image))[0];
@@ -131,7 +129,6 @@ export const checks = {
       isOver = true;
       await publishing;
       assert.equal(stopped.status, 0, await container.log());
-      assert.ok(stopped.seconds < STOP_SECONDS, `took ${stopped.seconds} s to stop`);
       assert.match(await container.log(), /"msg":"stopped"/);
 
       const again = await start({ image, options, env: { RATE_LIMIT: 'off', WORKERS: 2 } });
@@ -139,7 +136,6 @@ export const checks = {
       for (const id of answered) assert.equal((await again.call('game.getById', { id }, key)).status, 200);
       const second = await again.stop();
       assert.equal(second.status, 0, await again.log());
-      assert.ok(second.seconds < STOP_SECONDS, `two workers took ${second.seconds} s to stop`);
       return `${summary}; ${answered.length} games survive a stop of ${stopped.seconds.toFixed(1)} s under load`;
     } finally {
       await docker.attempt('volume', 'rm', '--force', volume);
