@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { markdownTable } from '../../test/harness/markdown-table.mjs';
 import { overspent, writeBudgets } from './budgets.mjs';
 import { passedAt, recordPass } from './passed.mjs';
@@ -23,6 +23,8 @@ const env = {
   GIT_CONFIG_KEY_0: 'safe.directory',
   GIT_CONFIG_VALUE_0: process.cwd(),
 };
+/** How much of why a test, and of what a step that has no tests, failed is said again at the end. */
+const [LINES_OF_TEST, LINES_OF_STEP] = [12, 40];
 const isMeasuring = process.env.UPDATE_STEPS === 'true';
 const work = mkdtempSync(join(tmpdir(), 'content-gateway-check-'));
 const began = Date.now();
@@ -80,6 +82,19 @@ const run = async (step, argv, output) => {
   };
 };
 
+/** The tests that failed, each with the first lines of why. */
+const failuresIn = ({ testResults }) =>
+  testResults
+    .flatMap(({ name, assertionResults }) =>
+      assertionResults
+        .filter(({ status }) => status === 'failed')
+        .map(({ fullName, failureMessages: [why = ''] }) => {
+          const lines = stripVTControlCharacters(why).split('\n').filter(Boolean).slice(0, LINES_OF_TEST);
+          return `\n  ${relative('', name)}: ${fullName}\n    ${lines.join('\n    ')}`;
+        }),
+    )
+    .join('');
+
 /** Adds the counts of Jest's results. What could not even be loaded counts as failed, and what was skipped unless the run lists it. */
 const countTests = ({ name, skips }, file) => {
   if (!existsSync(file)) return fail(`${name}: no results`);
@@ -90,7 +105,7 @@ const countTests = ({ name, skips }, file) => {
     `Tests: ${numPassedTests} passed, ${numFailedTests} failed, ${skipped} skipped; ${broken} files could not run`,
   );
   count.passed += numPassedTests;
-  if (numFailedTests > 0) fail(`${name}: ${numFailedTests} tests`, numFailedTests);
+  if (numFailedTests > 0) fail(`${name}: ${numFailedTests} tests${failuresIn(results)}`, numFailedTests);
   if (broken > 0) fail(`${name}: ${broken} test files could not run`, broken);
   if (skipped > 0 && !skips) fail(`${name}: ${skipped} tests were skipped, which the check does not allow`, skipped);
   if (numPassedTests === 0) fail(`${name}: no test passed`);
@@ -104,6 +119,15 @@ const slowestOf = (file) =>
     .slice(0, 5)
     .map(([path, seconds]) => `\n  ${seconds.toFixed(0)} s ${path}`)
     .join('');
+
+/** The end of what a step printed. */
+const lastLines = (log) => {
+  const lines = stripVTControlCharacters(readFileSync(log, 'utf8')).trimEnd().split('\n');
+  return lines
+    .slice(-LINES_OF_STEP)
+    .map((line) => `\n  ${line}`)
+    .join('');
+};
 
 /** Runs a step, prints what it said, and counts how it ended. */
 const perform = async (step) => {
@@ -134,7 +158,7 @@ const perform = async (step) => {
   const failedBefore = count.failed;
   if (tests) countTests(step, results);
   if (status !== 0 && lacking && !tests) console.log(`\n!!! ${lacking}\n`);
-  else if (status !== 0 && count.failed === failedBefore) fail(`${name}: status ${status}`);
+  else if (status !== 0 && count.failed === failedBefore) fail(`${name}: status ${status}${lastLines(log)}`);
   const isPassed = count.failed === failedBefore;
   console.log(`--- ${name}: ${isPassed ? 'ok' : 'FAILED'}, ${seconds} s, ${cpu.toFixed(0)} s of the processor`);
   ended.push({ step, seconds, cpu, used, isPassed, results });
