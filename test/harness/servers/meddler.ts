@@ -49,7 +49,8 @@ export const together = (meddles: readonly Meddle[]): Meddle =>
 /** Starts a proxy in front of the service at `target`. */
 export const startMeddler = async (target: string): Promise<Meddler> => {
   const { hostname, port } = new URL(target);
-  const agent = new Agent({ keepAlive: true });
+  // A connection that was used before may be closed while it is used again, where the machine is busy: that would meddle, too.
+  const agent = new Agent({ keepAlive: false });
   let current = passOn;
 
   const forward: Forward = async ({ method, path, headers, body }) => {
@@ -74,6 +75,7 @@ export const startMeddler = async (target: string): Promise<Meddler> => {
   const server = createServer((incoming, outgoing) => {
     answer(incoming, outgoing).catch((error: unknown) => outgoing.destroy(error as Error));
   });
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
