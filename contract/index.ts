@@ -22,7 +22,7 @@ export const streams: readonly Stream[] = operations.filter(isStream);
 /** The operations that answer once: procedures. */
 export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 
-export { KeyName, type KeyState } from './api-key.ts';
+export { KeyName, type KeyState, keyStates } from './api-key.ts';
 export {
   type DeprecatedPart,
   type Deprecation,

@@ -14,6 +14,9 @@ CREATE TABLE `api_keys` (
   PRIMARY KEY (`id`),
   UNIQUE KEY `api_keys_hash` (`key_hash`),
   KEY `api_keys_user` (`user_id`),
+  KEY `api_keys_revoked_at` (`revoked_at`),
+  KEY `api_keys_expires_at` (`expires_at`),
+  KEY `api_keys_made_by` (`made_by`),
   CONSTRAINT `fk_api_keys_user` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

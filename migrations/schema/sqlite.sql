@@ -1,6 +1,12 @@
 CREATE TABLE "api_keys" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "key_hash" blob NOT NULL, "prefix" varchar(12) NOT NULL, "name" varchar(100) NOT NULL, "scopes" varchar(200) NOT NULL, "expires_at" datetime, "revoked_at" datetime, "last_used_at" datetime, "created_at" datetime NOT NULL, lifetime_ms integer, made_by blob, CONSTRAINT "fk_api_keys_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
 
+CREATE INDEX api_keys_expires_at ON api_keys (expires_at);
+
 CREATE UNIQUE INDEX "api_keys_hash" ON "api_keys" ("key_hash") ;
+
+CREATE INDEX api_keys_made_by ON api_keys (made_by);
+
+CREATE INDEX api_keys_revoked_at ON api_keys (revoked_at);
 
 CREATE INDEX "api_keys_user" ON "api_keys" ("user_id") ;
 

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { currentDate } from '../base/runtime.ts';
-import { sweepEvents } from '../auth/audit/log.ts';
+import { auditEnd, sweepEvents, systemActor } from '../auth/audit/log.ts';
 import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
+import { sweepKeys } from '../auth/key-sweep.ts';
 import { quotaOf, sweepQuotas } from '../auth/quotas.ts';
 import { sweepUses } from '../consumers/use/counts.ts';
 import { sweepFailedCalls } from '../consumers/use/failed-calls.ts';
@@ -185,6 +186,11 @@ export const openContext = async (
         [
           { name: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
           { name: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
+          {
+            name: 'keys',
+            sweep: async () =>
+              (await sweepKeys(db.background, auditEnd(now(), config.auditRetentionDays), systemActor(now()))) > 0,
+          },
           { name: 'events', sweep: () => sweepOldEvents(db.background, now(), config.eventRetentionDays) },
           {
             name: 'deliveries of webhooks',

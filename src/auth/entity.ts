@@ -73,6 +73,9 @@ export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
     indices: [
       { name: 'api_keys_hash', columns: ['keyHash'], unique: true },
       { name: 'api_keys_user', columns: ['userId'] },
+      { name: 'api_keys_revoked_at', columns: ['revokedAt'] },
+      { name: 'api_keys_expires_at', columns: ['expiresAt'] },
+      { name: 'api_keys_made_by', columns: ['madeBy'] },
     ],
     foreignKeys: [
       {

@@ -3,6 +3,7 @@ import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract
 import type { Transaction } from '../db/connection.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import type { Dialect } from '../db/dialect.ts';
+import { sweepRows } from '../db/sweep.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import { memoize } from '../db/sql/memoize.ts';
 import { storedIdToBytes } from '../db/values.ts';
@@ -13,8 +14,6 @@ import type { Caller } from './verifier.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const DATE_LENGTH = '2026-04-01'.length;
-/** Few enough that locks are short. */
-const SWEPT_AT_ONCE = 256;
 
 /** The daily quotas of a user. */
 const quotas = {
@@ -98,16 +97,7 @@ export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number
 };
 
 /** Deletes some counts of days before yesterday, whose time no instance is behind. Returns whether there may be more. */
-export const sweepQuotas = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
+export const sweepQuotas = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
   const yesterday = dayOf(new Date(now.getTime() - DAY_MS));
-  const rows = await keyQuotasIn(db).find({
-    where: { day: LessThan(yesterday) },
-    order: { userId: 'ASC', day: 'ASC', what: 'ASC' },
-    take: SWEPT_AT_ONCE,
-  });
-  if (rows.length === 0) return false;
-  await db.transaction(async (tx) => {
-    for (const { userId, day, what } of rows) await keyQuotasIn(tx).delete({ userId, day, what });
-  });
-  return rows.length === SWEPT_AT_ONCE;
+  return sweepRows(db, keyQuotasIn, () => ({ day: LessThan(yesterday) }), { userId: 'ASC', day: 'ASC', what: 'ASC' });
 };

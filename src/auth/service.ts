@@ -1,4 +1,4 @@
-import { IsNull, LessThan, MoreThan, Not } from 'typeorm';
+import { type FindOptionsWhere, IsNull, LessThan, LessThanOrEqual, MoreThan, Not } from 'typeorm';
 import type { KeyState, Scope } from '../../contract/index.ts';
 import { type Actor, record } from './audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
@@ -6,6 +6,7 @@ import type { Database } from '../db/database.ts';
 import type { Dialect } from '../db/dialect.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../base/deadline.ts';
+import { currentDate } from '../base/runtime.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import { lockRows } from '../db/sql/lock-rows.ts';
 import { isId, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
@@ -105,15 +106,34 @@ export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): 
     return made;
   });
 
-/** All keys, or those of one user, or those that were made and last used before an instant, oldest first. */
-export const listKeys = async (db: Database, userId?: string, unusedSince?: Date): Promise<KeyInfo[]> => {
+/** The conditions on keys of a state, one of which holds: see `stateOf`. */
+const inState: Record<KeyState, (now: Date) => FindOptionsWhere<ApiKeyRow>[]> = {
+  active: (now) => [IsNull(), MoreThan(now)].map((expiresAt) => ({ revokedAt: IsNull(), expiresAt })),
+  expired: (now) => [{ revokedAt: IsNull(), expiresAt: LessThanOrEqual(now) }],
+  revoked: () => [{ revokedAt: Not(IsNull()) }],
+};
+
+/** Which keys are listed. */
+interface KeyFilter {
+  /** Only keys that were made and last used before then. */
+  unusedSince?: Date | undefined;
+  state?: KeyState | undefined;
+}
+
+/** All keys, or those of one user, that a filter lets pass at a time, oldest first. */
+export const listKeys = async (
+  db: Database,
+  userId?: string,
+  { unusedSince, state }: KeyFilter = {},
+  now = currentDate(),
+): Promise<KeyInfo[]> => {
   if (userId !== undefined && !isId(userId)) return [];
-  const unused = unusedSince && { createdAt: LessThan(unusedSince) };
+  const states = state ? inState[state](now) : [{}];
+  const unused = unusedSince
+    ? [IsNull(), LessThan(unusedSince)].map((lastUsedAt) => ({ createdAt: LessThan(unusedSince), lastUsedAt }))
+    : [{}];
   const rows = await keysIn(db).find({
-    where: [
-      { ...(userId && { userId }), ...unused, ...(unused && { lastUsedAt: IsNull() }) },
-      ...(unusedSince ? [{ ...(userId && { userId }), ...unused, lastUsedAt: LessThan(unusedSince) }] : []),
-    ],
+    where: states.flatMap((one) => unused.map((other) => ({ ...(userId && { userId }), ...one, ...other }))),
     order: { id: 'ASC' },
   });
   return rows.map(keyInfo);
@@ -148,8 +168,7 @@ const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
 };
 
 /** The condition on the active keys of a user. */
-export const activeOf = (userId: string, now: Date) =>
-  [IsNull(), MoreThan(now)].map((expiresAt) => ({ userId, revokedAt: IsNull(), expiresAt }));
+export const activeOf = (userId: string, now: Date) => inState.active(now).map((where) => ({ userId, ...where }));
 
 /** The active keys that a key has made, and that these have made. */
 const activeMadeBy = async (tx: Transaction, { id, userId }: KeyInfo, now: Date): Promise<KeyInfo[]> => {

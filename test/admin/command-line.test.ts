@@ -95,6 +95,7 @@ describe('command line', () => {
         'keys use',
         'keys rotate',
         'keys revoke',
+        'keys prune',
         'webhooks',
         'webhooks create',
         'webhooks list',

@@ -1,9 +1,10 @@
 import { hostname, userInfo } from 'node:os';
-import { In, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
+import { LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
 import { currentDate } from '../../base/runtime.ts';
 import { withoutKeys } from '../../../contract/index.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { firstIdBytes, idFromBytes, newId, timeOfId } from '../../db/values.ts';
 import { entriesIn } from './entity.ts';
@@ -127,25 +128,18 @@ export const timeOfLast = async (reader: Reader, action: string): Promise<Date |
 };
 
 const DAY_MS = 86_400_000;
-/** Few enough that locks are short. */
-const SWEPT_AT_ONCE = 256;
+
+/** The time before which nothing is kept for a number of days. */
+export const auditEnd = (now: Date, retentionDays: number): Date => new Date(now.getTime() - retentionDays * DAY_MS);
 
 /** Deletes some entries older than a number of days, the oldest first. Returns whether there may be more. */
-export const sweepEvents = async (
+export const sweepEvents = (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   now: Date,
   retentionDays: number,
 ): Promise<boolean> => {
-  const end = firstId(new Date(now.getTime() - retentionDays * DAY_MS));
-  const rows = await entriesIn(db).find({
-    select: { id: true },
-    where: { id: LessThan(end) },
-    order: { id: 'ASC' },
-    take: SWEPT_AT_ONCE,
-  });
-  if (rows.length === 0) return false;
-  await db.transaction((tx) => entriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
-  return rows.length === SWEPT_AT_ONCE;
+  const end = firstId(auditEnd(now, retentionDays));
+  return sweepRows(db, entriesIn, () => ({ id: LessThan(end) }), { id: 'ASC' });
 };
 
 /** The action of a backup. */

@@ -5,13 +5,11 @@ import type { Dialect } from '../../db/dialect.ts';
 import { padded, partsOf } from '../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoize } from '../../db/sql/memoize.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import { keysIn } from '../../auth/entity.ts';
 import { type KeyUseRow, keyUsesIn } from '../entity.ts';
 import { dayBefore, KEPT_DAYS } from './days.ts';
-
-/** Few enough that locks are short. */
-const SWEPT_AT_ONCE = 256;
 
 const addition = memoize((dialect: Dialect) =>
   insertInto(
@@ -56,16 +54,5 @@ export const readUses = (reader: Reader, keyId: string, now: Date, days: number)
   });
 
 /** Deletes some counts of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
-export const sweepUses = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
-  const end = dayBefore(now, KEPT_DAYS);
-  const rows = await keyUsesIn(db).find({
-    where: { day: LessThan(end) },
-    order: { day: 'ASC' },
-    take: SWEPT_AT_ONCE,
-  });
-  if (rows.length === 0) return false;
-  await db.transaction(async (tx) => {
-    for (const { keyId, day, operation } of rows) await keyUsesIn(tx).delete({ keyId, day, operation });
-  });
-  return rows.length === SWEPT_AT_ONCE;
-};
+export const sweepUses = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
+  sweepRows(db, keyUsesIn, () => ({ day: LessThan(dayBefore(now, KEPT_DAYS)) }), { day: 'ASC' });

@@ -4,6 +4,7 @@ import type { AppError } from '../../base/errors.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded } from '../../db/sql/in-list.ts';
 import { insertMissing } from '../../db/sql/insert.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type FailedCall, failedCallsIn } from '../entity.ts';
@@ -13,8 +14,6 @@ const HOUR_MS = 3_600_000;
 /** The faults of a call that are kept, and the characters of each path: names of unknown members may be long. */
 const MAX_FAULTS = 5;
 const MAX_PATH = 100;
-/** Few enough that locks are short. */
-const SWEPT_AT_ONCE = 256;
 
 /** A failure as it is kept. */
 export const failedCallOf = (
@@ -77,15 +76,5 @@ export const readFailedCalls = async (
 };
 
 /** Deletes some rows of keys of which no call failed lately. Returns whether there may be more. */
-export const sweepFailedCalls = async (
-  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
-  now: Date,
-): Promise<boolean> => {
-  const old = { updatedAt: LessThan(endOf(now)) };
-  const rows = await failedCallsIn(db).find({ select: { keyId: true }, where: old, take: SWEPT_AT_ONCE });
-  if (rows.length === 0) return false;
-  await db.transaction(async (tx) => {
-    for (const { keyId } of rows) await failedCallsIn(tx).delete({ keyId, ...old });
-  });
-  return rows.length === SWEPT_AT_ONCE;
-};
+export const sweepFailedCalls = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
+  sweepRows(db, failedCallsIn, () => ({ updatedAt: LessThan(endOf(now)) }));

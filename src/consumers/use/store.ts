@@ -4,13 +4,12 @@ import { grouped } from '../../base/tally.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded, partsOf } from '../../db/sql/in-list.ts';
 import { insertMissing } from '../../db/sql/insert.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type ConsumerUseRow, consumerUsesIn, failedCallsIn, keyUsesIn } from '../entity.ts';
 import { keysThere } from './counts.ts';
 import { dayBefore, KEPT_DAYS } from './days.ts';
 
-/** Few enough that locks are short. */
-const SWEPT_AT_ONCE = 256;
 const KEY = 'key ';
 /** Stands for all operations: its parts are the clients of a key. */
 export const SHARED = '';
@@ -154,19 +153,5 @@ export const readConsumerUses = async (
 };
 
 /** Deletes some rows of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
-export const sweepConsumerUses = async (
-  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
-  now: Date,
-): Promise<boolean> => {
-  const rows = await consumerUsesIn(db).find({
-    select: { consumer: true, day: true, operation: true },
-    where: { day: LessThan(dayBefore(now, KEPT_DAYS)) },
-    order: { day: 'ASC' },
-    take: SWEPT_AT_ONCE,
-  });
-  if (rows.length === 0) return false;
-  await db.transaction(async (tx) => {
-    for (const { consumer, day, operation } of rows) await consumerUsesIn(tx).delete({ consumer, day, operation });
-  });
-  return rows.length === SWEPT_AT_ONCE;
-};
+export const sweepConsumerUses = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
+  sweepRows(db, consumerUsesIn, () => ({ day: LessThan(dayBefore(now, KEPT_DAYS)) }), { day: 'ASC' });

@@ -1,7 +1,8 @@
 import { Argument, Command, Option } from 'commander';
 import { currentDate } from '../../../base/runtime.ts';
-import { KeyName, type Scope, scopes } from '../../../../contract/index.ts';
-import { systemActor } from '../../../auth/audit/log.ts';
+import { KeyName, type KeyState, keyStates, type Scope, scopes } from '../../../../contract/index.ts';
+import { auditEnd, systemActor } from '../../../auth/audit/log.ts';
+import { findEndedKeys, sweepKeys } from '../../../auth/key-sweep.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey, stateOf } from '../../../auth/service.ts';
 import { readUses } from '../../../consumers/use/counts.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
@@ -17,7 +18,7 @@ import {
   textOf,
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
-import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { refuseKey, useCommand } from './keys-use.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
@@ -81,7 +82,11 @@ const create = (): Command =>
 
 const orNever = (time: Date | null): string => time?.toISOString() ?? 'never';
 
-const printKeys = (keys: readonly KeyInfo[], now: Date): void =>
+const printKeys = (keys: readonly KeyInfo[], { now, json }: { now: Date; json: true | undefined }): void => {
+  if (json) {
+    printJsonLines(keys.map((key) => ({ ...key, state: stateOf(key, now) })));
+    return;
+  }
   printTable(
     ['ID', 'PREFIX', 'USER', 'STATE', 'EXPIRES', 'LAST USED', 'SCOPES', 'NAME'],
     keys.map((key) => [
@@ -95,6 +100,14 @@ const printKeys = (keys: readonly KeyInfo[], now: Date): void =>
       key.name,
     ]),
   );
+};
+
+interface ListOptions {
+  user?: string;
+  unusedSince?: StartDate;
+  state?: KeyState;
+  json?: true;
+}
 
 const list = (): Command =>
   new Command('list')
@@ -114,20 +127,58 @@ const list = (): Command =>
           '45m, 30s), a date in UTC (2026-04-01), or a time (2026-04-01T18:00:00Z)',
       ).argParser(parseStart),
     )
+    .addOption(new Option('--state <state>', 'only keys in this state').choices(keyStates))
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText(
       'after',
-      examples('keys list', `keys list --user ${EXAMPLE_ID} --json`, 'keys list --unused-since 90d'),
+      examples(
+        'keys list',
+        `keys list --user ${EXAMPLE_ID} --json`,
+        'keys list --state active',
+        'keys list --unused-since 90d',
+      ),
     )
-    .action(({ user, unusedSince, json }: { user?: string; unusedSince?: StartDate; json?: true }) =>
+    .action(({ user, unusedSince, state, json }: ListOptions) =>
       withDatabase(readSettings(), async (db) => {
         const userId = user === undefined ? undefined : await idOfUser(db, user);
         const now = currentDate();
-        const keys = await listKeys(db, userId, unusedSince?.(now));
-        if (json) printJsonLines(keys.map((key) => ({ ...key, state: stateOf(key, now) })));
-        else printKeys(keys, now);
+        printKeys(await listKeys(db, userId, { unusedSince: unusedSince?.(now), state }, now), { now, json });
       }),
     );
+
+const prune = (): Command =>
+  new Command('prune')
+    .summary('delete keys that ended long ago')
+    .description(
+      'Lists the keys that were revoked or expired before a time, as a running service deletes them after ' +
+        'AUDIT_RETENTION_DAYS. With --yes, deletes them, a hundred at a time; `audit list` shows what they were and when they ' +
+        'were last used. A key that they made by the API counts as made by their makers from then on. A key that the operator ' +
+        'made stays while keys descend from it, so that `keys revoke --with-made` finds these. Safe while the service runs, ' +
+        'once all its instances are of this version.',
+    )
+    .addOption(
+      new Option(
+        '--ended-before <when>',
+        'only keys that ended before then: a duration ago in days, hours, minutes or seconds (90d, 12h, 45m, 30s), a date in ' +
+          'UTC (2026-04-01), or a time (2026-04-01T18:00:00Z) (default: AUDIT_RETENTION_DAYS ago)',
+      ).argParser(parseStart),
+    )
+    .option('--yes', 'delete them')
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText('after', examples('keys prune', 'keys prune --ended-before 30d --yes'))
+    .action(({ endedBefore, yes, json }: { endedBefore?: StartDate; yes?: true; json?: true }) => {
+      const config = readSettings();
+      return withDatabase(config, async (db) => {
+        const now = currentDate();
+        const end = endedBefore?.(now) ?? auditEnd(now, config.auditRetentionDays);
+        if (end > now) throw new CommandError('Only keys that have ended can be deleted: give a time that is over.');
+        printKeys(await findEndedKeys(db, end), { now, json });
+        let deleted = 0;
+        for (let n = yes ? 1 : 0; n > 0; deleted += n) n = await sweepKeys(db, end, systemActor());
+        if (yes) note(`Deleted ${deleted}.`);
+        else note('Nothing was deleted. Delete with the same command and --yes.');
+      });
+    });
 
 const show = (): Command =>
   new Command('show')
@@ -225,11 +276,12 @@ const rotate = (): Command =>
 
 export const keysCommand = (): Command =>
   new Command('keys')
-    .summary('create, list, show, rotate and revoke API keys, and show who uses what')
-    .description('Creates, lists, shows, rotates and revokes API keys, and shows who uses what.')
+    .summary('create, list, show, rotate, revoke and prune API keys, and show who uses what')
+    .description('Creates, lists, shows, rotates, revokes and prunes API keys, and shows who uses what.')
     .addCommand(create())
     .addCommand(list())
     .addCommand(show())
     .addCommand(useCommand())
     .addCommand(rotate())
-    .addCommand(revoke());
+    .addCommand(revoke())
+    .addCommand(prune());

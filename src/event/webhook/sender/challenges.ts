@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { In, LessThan } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
+import { sweepRows } from '../../../db/sweep.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
 import { idFromBytes } from '../../../db/values.ts';
 import { type ChallengeRow, challengesIn, type WebhookRow } from '../entity.ts';
@@ -17,7 +18,6 @@ const LONGEST_WAIT_MS = 60 * MINUTE_MS;
 const FORGOTTEN_AFTER_MS = LONGEST_WAIT_MS;
 /** Longer than an exchange: until then, the last challenge may yet be answered. */
 const UNDER_WAY_MS = 15 * SECOND_MS;
-const SWEPT_AT_ONCE = 500;
 
 /** The flaw in the body of an answer to a challenge, in words for the owner; undefined for the right one. */
 export const challengeFlaw = ({ body, flaw }: Answer, challenge: string): string | undefined => {
@@ -105,16 +105,5 @@ export const refundChallenge = async (
 };
 
 /** Removes some budgets of which nothing counts any more. Returns whether there may be more. */
-export const sweepChallenges = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<boolean> => {
-  const end = new Date(now.getTime() - FORGOTTEN_AFTER_MS);
-  const removed = await db.transaction(async (tx) => {
-    const rows = await challengesIn(tx).find({
-      select: { id: true },
-      where: { freeAt: LessThan(end) },
-      take: SWEPT_AT_ONCE,
-    });
-    for (const { id } of rows) await challengesIn(tx).delete({ id, freeAt: LessThan(end) });
-    return rows.length;
-  });
-  return removed === SWEPT_AT_ONCE;
-};
+export const sweepChallenges = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
+  sweepRows(db, challengesIn, () => ({ freeAt: LessThan(new Date(now.getTime() - FORGOTTEN_AFTER_MS)) }));
