@@ -1,6 +1,6 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
-import { onlineWords } from './online.ts';
+import { inParts, onlineWords } from './online.ts';
 
 /**
  * Which address of a webhook an answer was asked of, and the challenges without an answer. Webhooks whose holder ended without a
@@ -13,7 +13,9 @@ export class WebhookGenerations1764800000014 implements MigrationInterface {
     const type = engine === 'sqlite' ? 'integer' : 'int unsigned';
     const { instantly } = onlineWords(runner);
     await runner.query(`ALTER TABLE webhooks ADD COLUMN generation ${type} NOT NULL DEFAULT 0${instantly}`);
-    await runner.query("UPDATE webhooks SET next_at = lease_until WHERE state = 'active' AND next_at > lease_until");
+    await inParts(runner, 'webhooks', (between) => [
+      `UPDATE webhooks SET next_at = lease_until WHERE ${between('id')} AND state = 'active' AND next_at > lease_until`,
+    ]);
     await runner.createTable(
       new Table({
         name: 'webhook_challenges',

@@ -89,6 +89,7 @@ const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
   const { databaseUrl, workers, quotas, redisUrl } = config;
   const circumstances = {
     databaseUrl,
+    workers,
     secretFiles: config.secretFiles,
     uid: process.getuid?.(),
     inContainer: inContainer(),
@@ -189,13 +190,22 @@ const serveSandbox = async (
   }
 };
 
-/** @throws ConfigError when there is no port for the metrics of each worker */
-const assertPorts = ({ metrics, workers }: Config): void => {
-  if (!metrics || metrics.port + workers <= MAX_PORT) return;
-  const most = MAX_PORT - workers;
-  throw new ConfigError(
-    `METRICS_PORT "${metrics.port}" leaves too few for ${workers} workers: it must be at most ${most}`,
-  );
+const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
+
+/** @throws ConfigError when there is no port for the metrics of each process, or one of them is that of the API */
+const assertPorts = ({ host, port, metrics, workers }: Config): void => {
+  if (!metrics) return;
+  // A supervisor has metrics of its own.
+  const last = metrics.port + (workers > 1 ? workers : 0);
+  if (last > MAX_PORT) {
+    throw new ConfigError(
+      `METRICS_PORT "${metrics.port}" leaves too few for ${workers} workers: it must be at most ${MAX_PORT - workers}`,
+    );
+  }
+  const isShared = [host, metrics.host].some((one) => ANY_ADDRESS.includes(one)) || host === metrics.host;
+  if (!isShared || port < metrics.port || port > last) return;
+  const fault = last > metrics.port ? `takes the ports up to ${last} with those of ${workers} workers` : 'is taken';
+  throw new ConfigError(`METRICS_PORT "${metrics.port}" ${fault}, and PORT is "${port}": choose another METRICS_PORT`);
 };
 
 /**
@@ -208,7 +218,6 @@ const superviseWorkers = async <Demo>(
   { metrics, kit }: { metrics: Metrics | undefined; kit: ServeKit<Demo> },
 ): Promise<void> => {
   const { config, log } = context;
-  assertPorts(config);
   const isReady = await prepareDatabase(context);
   await startBackgroundWork(context);
   const stopped = stopSignal();
@@ -233,6 +242,7 @@ const superviseWorkers = async <Demo>(
  * @throws ConfigError for an address that cannot be opened, AppError DATABASE_UNAVAILABLE
  */
 export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<void> => {
+  if (!isWorker) assertPorts(config);
   const { log, end } = await openLog(config);
   if (!isWorker) log.info({ version, build, node: process.version }, 'starting');
   const told = isWorker ? workerStopped() : undefined;

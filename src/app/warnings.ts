@@ -15,6 +15,8 @@ const END_OF_NODE: Readonly<Record<string, string>> = {
 /** Facts about this process and its configuration. */
 interface RuntimeFacts {
   databaseUrl: string;
+  /** The processes that share the port. */
+  workers: number;
   /** The files that secrets were read from. */
   secretFiles: readonly string[];
   /** The user id of the process; undefined on systems without user ids. */
@@ -43,6 +45,7 @@ const endOfNode = (nodeVersion: string): string | undefined => END_OF_NODE[nodeV
 /** Warnings of settings that expose data or callers' rates, or may lose stored data, and of an outdated Node.js. */
 export const warningsOf = ({
   databaseUrl,
+  workers,
   secretFiles,
   uid,
   inContainer,
@@ -57,6 +60,13 @@ export const warningsOf = ({
     : []),
   ...(countsApart
     ? [{ message: 'each worker counts rates by itself: with REDIS_URL they count together, and as RATE_LIMIT says' }]
+    : []),
+  ...(workers > 1 && databaseUrl.startsWith('sqlite:')
+    ? [
+        {
+          message: `WORKERS is ${workers}, and SQLite takes the writes of one process at a time: use WORKERS=1, or MySQL or MariaDB`,
+        },
+      ]
     : []),
   ...(lacksWebhookKey
     ? [

@@ -63,8 +63,9 @@ export const sweepKeys = async (
     return db.transaction(async (tx) => {
       // Keys of a user are made, replaced and ended one after the other: sweeps of their makers are, too.
       await lockRows(tx, 'users', [...new Set(found.map(({ userId }) => userId))].map(storedIdToBytes));
-      const among = { id: In(padded(found.map(({ id }) => id))) };
-      const rows = await keysIn(tx).findBy(among);
+      // One for each statement, since transformers change operators.
+      const among = () => ({ id: In(padded(found.map(({ id }) => id))) });
+      const rows = await keysIn(tx).findBy(among());
       if (rows.length === 0) return 0;
       await recordAll(
         tx,
@@ -75,7 +76,7 @@ export const sweepKeys = async (
           before: { ...traceOf(key), revokedAt: key.revokedAt, lastUsedAt: key.lastUsedAt },
         })),
       );
-      await keysIn(tx).delete(among);
+      await keysIn(tx).delete(among());
       await passOn(tx, rows);
       return rows.length;
     });

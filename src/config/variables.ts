@@ -69,7 +69,9 @@ const portList = z
 const redisUrl = z
   .string()
   .refine(
-    (url) => /^rediss?:\/\/[^/]/.test(url) && (hasUnencoded(url) || URL.canParse(url)),
+    (url) =>
+      /^rediss?:\/\/[^/]/.test(url) &&
+      (hasUnencoded(url) || (URL.canParse(url) && /^(?:\/\d*)?$/.test(new URL(url).pathname))),
     'must be redis://user:password@host:port/number or rediss://…',
   )
   .refine((url) => !hasUnencoded(url), ILL_FORMED);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Database } from '../../src/db/database.ts';
-import { createKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
+import { createKey, findKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
 import { type Caller, KeyVerifier } from '../../src/auth/verifier.ts';
 import { scopes } from '../../contract/index.ts';
 import { schema } from '../../src/app/schema.ts';
@@ -324,5 +324,37 @@ describe('keys rotate', () => {
     ]);
     expect(await listKeys(db, revoked.userId)).toHaveLength(1);
     expect(await listKeys(db, expired.userId)).toHaveLength(1);
+  });
+});
+
+describe('keys prune', () => {
+  test('lists the keys that ended long ago, deletes them if told to, and keeps what they were in the audit', async () => {
+    const old = new Date('2020-01-01');
+    const [ended, recent, active] = [
+      await aKey({ expiresAt: old, now: old }),
+      await aKey({ expiresAt: new Date() }),
+      await aKey(),
+    ];
+    const idsOf = ({ stdout }: Outcome): string[] => stdout.split('\n').map((line) => line.split(' ', 1).join(''));
+    const dry = await keys('prune');
+    expect(idsOf(dry)).toEqual(['ID', ended.id, '']);
+    expect(dry.stderr).toBe('Nothing was deleted. Delete with the same command and --yes.\n');
+    const pruned = await keys('prune', '--yes', '--json');
+    expect(JSON.parse(pruned.stdout)).toMatchObject({ id: ended.id, state: 'expired' });
+    expect(pruned.stderr).toBe('Deleted 1.\n');
+    expect(await findKey(db, ended.id)).toBeUndefined();
+    const { stdout } = await runCommand(['audit', 'list', '--json'], { env: { DATABASE_URL: database.url } });
+    expect(stdout).toContain(`"action":"keys prune","subject":"key ${ended.id}"`);
+
+    expect(idsOf(await keys('prune', '--ended-before', '0s'))).toContain(recent.id);
+    expect(await keys('prune', '--ended-before', '2999-01-01', '--yes')).toEqual(
+      failure('Only keys that have ended can be deleted: give a time that is over.'),
+    );
+    const inState = async (state: string): Promise<string[]> => idsOf(await keys('list', '--state', state));
+    await revokeKey(db, active.id, new Date());
+    expect(await inState('expired')).toContain(recent.id);
+    expect(await inState('revoked')).toContain(active.id);
+    const others = await inState('active');
+    expect(others.filter((id) => [recent.id, active.id].includes(id))).toEqual([]);
   });
 });

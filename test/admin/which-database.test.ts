@@ -64,6 +64,17 @@ describe('where there is no database', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  test.each([
+    [{ READ_ONLY: 'true' }, /^error: There is no database at .*, which DATABASE_URL names/],
+    [{ PORT: '2000', METRICS_PORT: '2000' }, /^error: METRICS_PORT "2000" is taken, and PORT is "2000": choose another/],
+  ])('serve makes none with %j, and says why', async (settings, fault) => {
+    const { code, stdout, stderr } = await runCommand(['serve'], {
+      env: { DATABASE_URL: `sqlite:${at('content.db')}`, ...settings },
+    });
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(fault)]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test('migrate makes one', async () => {
     expect((await runCommand(['migrate'], { env: { DATABASE_URL: `sqlite:${at('new.db')}` } })).code).toBe(0);
     expect(existsSync(at('new.db'))).toBe(true);

@@ -10,6 +10,7 @@ import { warningsOf } from '../../src/app/warnings.ts';
 
 const harmless = {
   databaseUrl: 'sqlite::memory:',
+  workers: 1,
   secretFiles: [],
   uid: 1000,
   inContainer: false,
@@ -61,6 +62,11 @@ describe('start-up warnings', () => {
 
   test('workers that count rates apart', () => {
     expect(warningsOf({ ...harmless, countsApart: true })).toEqual([{ message: expect.stringContaining('REDIS_URL') }]);
+  });
+
+  test('workers that share a file', () => {
+    expect(warningsOf({ ...harmless, workers: 4 })).toEqual([{ message: expect.stringContaining('WORKERS is 4') }]);
+    expect(warningsOf({ ...harmless, workers: 4, databaseUrl: 'mysql://me@host/db' })).toEqual([]);
   });
 
   test('a server without a key for the secrets of webhooks', () => {

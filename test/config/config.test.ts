@@ -214,14 +214,17 @@ describe('configuration', () => {
     });
   });
 
-  test.each(['redis.example.com:6379', 'http://:s3cret@redis.example.com', 'redis://', 'redis:s3cret'])(
-    'a faulty REDIS_URL is explained without being shown: %s',
-    (url) => {
-      expect(faultsOf({ REDIS_URL: url })).toEqual([
-        'REDIS_URL must be redis://user:password@host:port/number or rediss://…',
-      ]);
-    },
-  );
+  test.each([
+    'redis.example.com:6379',
+    'http://:s3cret@redis.example.com',
+    'redis://',
+    'redis:s3cret',
+    'redis://:s3cret@h/one',
+  ])('a faulty REDIS_URL is explained without being shown: %s', (url) => {
+    expect(faultsOf({ REDIS_URL: url })).toEqual([
+      'REDIS_URL must be redis://user:password@host:port/number or rediss://…',
+    ]);
+  });
 
   // Parsed as far as it goes, it is the address of another host.
   test.each(['p@ss#w', 'p/w', 'p#w', 'p?w', 'p%w', 'p w'])(

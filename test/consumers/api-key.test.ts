@@ -7,7 +7,8 @@ import { MAX_FAILED_CALLS, MAX_KEYS, type Scope } from '../../contract/index.ts'
 import { entriesIn } from '../../src/auth/audit/entity.ts';
 import { idempotencyRecordsIn } from '../../src/auth/idempotency/entity.ts';
 import { keysIn } from '../../src/auth/entity.ts';
-import { createKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
+import { findEndedKeys, sweepKeys } from '../../src/auth/key-sweep.ts';
+import { createKey, findKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
 import { failedCallsIn } from '../../src/consumers/entity.ts';
 import { readFailedCalls, sweepFailedCalls } from '../../src/consumers/use/failed-calls.ts';
 import { UseRecorder } from '../../src/consumers/use/recorder.ts';
@@ -133,6 +134,48 @@ describe('a user', () => {
     expect(states).toEqual(['revoked', 'expired', 'active']);
     const entry = await entriesIn(app.context.db).findOneBy({ subject: `key ${rotated.id}`, action: 'keys revoke' });
     expect(entry?.actor).toMatch(`user ${user.id} by key `);
+  });
+
+  test('loses keys that ended long ago, by parts, and can still end those that descend from them', async () => {
+    const { db } = app.context;
+    const [past, end] = [new Date('2001-01-01'), new Date('2001-01-03')];
+    const made = async (madeBy: string | null, expiresAt: Date | null = null): Promise<string> =>
+      (await createKey(db, { userId: user.id, name: 'old', scopes: ['user:read'], expiresAt, madeBy }, past)).id;
+    const root = await made(null, past);
+    const revoked = await made(root);
+    const expired = await made(revoked, past);
+    const living = await made(expired);
+    const later = await made(null, end);
+    const many = await Promise.all(Array.from({ length: 120 }, () => made(revoked, past)));
+    await revokeKey(db, revoked, past);
+    await db.transaction((tx) => keysIn(tx).update({ id: revoked }, { lastUsedAt: past }));
+
+    const gone = [revoked, expired, ...many].toSorted();
+    expect((await findEndedKeys(db, end)).map(({ id }) => id).toSorted()).toEqual(gone);
+    const by = { name: 'test', now: end };
+    const sweeps: number[] = [];
+    do sweeps.push(await sweepKeys(db, end, by));
+    while (sweeps.at(-1)! > 0);
+    expect(sweeps.reduce((sum, n) => sum + n)).toBe(gone.length);
+    expect(Math.max(...sweeps)).toBe(100);
+    const left = (await keysIn(db).findBy({ name: 'old' })).map(({ id, madeBy }) => [id, madeBy]).toSorted();
+    expect(left).toEqual(
+      [
+        [root, null],
+        [living, root],
+        [later, null],
+      ].toSorted(),
+    );
+    const entries = await entriesIn(db).findBy({ action: 'keys prune' });
+    expect(entries.map(({ subject }) => subject).toSorted()).toEqual(gone.map((id) => `key ${id}`));
+    const entry = entries.find(({ subject }) => subject === `key ${revoked}`);
+    expect(JSON.parse(entry!.before!)).toMatchObject({ userId: user.id, name: 'old', lastUsedAt: past.toISOString() });
+
+    expect(await revokeKey(db, root, end, undefined, true)).toBe(1);
+    expect((await findKey(db, living))?.revokedAt).toEqual(end);
+    const last = new Date('2001-01-04');
+    while ((await sweepKeys(db, last, by)) > 0);
+    expect(await keysIn(db).countBy({ name: 'old' })).toBe(0);
   });
 
   test('renames a key to its name without a trace', async () => {

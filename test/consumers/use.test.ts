@@ -7,7 +7,9 @@ import { pino } from 'pino';
 import { contract } from '../../contract/index.ts';
 import { schema } from '../../src/app/schema.ts';
 import { createKey } from '../../src/auth/service.ts';
-import { readUses, sweepUses } from '../../src/consumers/use/counts.ts';
+import { readUses, storeCounts, sweepUses } from '../../src/consumers/use/counts.ts';
+import { keyUsesIn } from '../../src/consumers/entity.ts';
+import { managerOn } from '../../src/db/manager.ts';
 import { KEPT_DAYS } from '../../src/consumers/use/days.ts';
 import { UseRecorder } from '../../src/consumers/use/recorder.ts';
 import { type ConsumerUse, keyConsumer, readConsumerUses, sweepConsumerUses } from '../../src/consumers/use/store.ts';
@@ -98,6 +100,29 @@ describe('calls of keys', () => {
     expect(await readUses(db, keyId, now, 30)).toHaveLength(1);
     await sweepUses(db, new Date(now.getTime() + 91 * DAY_MS));
     expect(await readUses(db, keyId, now, 30)).toEqual([]);
+  });
+
+  test('go away part by part, by one statement each', async () => {
+    const keyId = await newKey();
+    const operations = Array.from({ length: 300 }, (_, n) => `game.${n}`);
+    await db.transaction((tx) => storeCounts(tx, new Map(operations.map((one) => [`${keyId} 2031-01-01 ${one}`, 1]))));
+    const parts: number[] = [];
+    const counting: Parameters<typeof sweepUses>[0] = {
+      manager: db.manager,
+      transaction: (work) => {
+        parts.push(0);
+        return db.transaction((tx) => {
+          const execute: typeof tx.execute = (sql, parameters) => {
+            parts[parts.length - 1]! += 1;
+            return tx.execute(sql, parameters);
+          };
+          return work({ ...tx, execute, manager: managerOn(db.dataSource, { read: tx.read, execute }) });
+        });
+      },
+    };
+    while (await sweepUses(counting, now));
+    expect(parts).toEqual([1, 1]);
+    expect(await keyUsesIn(db).countBy({ keyId })).toBe(0);
   });
 
   test('are shown with the key, which is found by when it was used last', async () => {

@@ -267,6 +267,35 @@ describe('tables that are big', () => {
     expect(posts!.n).toBe(567);
   });
 
+  test('such as that of webhooks, too', async () => {
+    const url = await anEmptyDatabase();
+    const before = await open(url, schema.migrations.slice(0, 13));
+    await before.migrate();
+    await before.transaction(async (tx) => {
+      const author = storedIdToBytes(newId(new Date()));
+      const time = '2026-04-01 00:00:00.000';
+      await tx.execute(
+        "INSERT INTO users (id, nickname, social_links, search_text, created_at, updated_at) VALUES (?, 'x', '{}', 'x', ?, ?)",
+        [author, time, time],
+      );
+      for (let n = 0; n < ROWS; n += 100) {
+        const ids = Array.from({ length: 100 }, () => storedIdToBytes(newId(new Date())));
+        await tx.execute(
+          `INSERT INTO webhooks (id, user_id, url, secret, state, attempts, position, position_id, next_at, lease_until, holder,
+            created_at, updated_at) VALUES
+          ${ids.map(() => "(?, ?, 'https://a.example/', 'x', 'active', 0, 0, ?, '2026-04-02', ?, ?, ?, ?)").join(', ')}`,
+          ids.flatMap((id) => [id, author, id, time, id, time, time]),
+        );
+      }
+    });
+    const db = await open(url, schema.migrations);
+    const [plan] = await db.planMigrations('up');
+    expect(plan?.statements.filter((sql) => sql.startsWith('UPDATE webhooks'))).toHaveLength(Math.ceil(ROWS / 500));
+    await db.migrate();
+    const [row] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM webhooks WHERE next_at = lease_until');
+    expect(row!.n).toBe(ROWS);
+  });
+
   test('are written meanwhile, and nobody waits for all of it', async () => {
     const url = await anEmptyDatabase();
     const before = await open(url, released);

@@ -211,6 +211,7 @@ describe('HTTP metrics', () => {
   test.each([
     [{ WORKERS: '1' }, 'is in use on 127.0.0.1'],
     [{ WORKERS: '3', METRICS_PORT: '65533' }, 'leaves too few for 3 workers: it must be at most 65532'],
+    [{ WORKERS: '3', METRICS_PORT: '1999', PORT: '2000' }, 'takes the ports up to 2002 with those of 3 workers'],
   ])('a port that cannot be had stops the start', async (variables, fault) => {
     const env = {
       DATABASE_URL: database.url,

@@ -3,7 +3,7 @@ import { sandboxOf } from '../../config/config.ts';
 import type { StatusDocuments } from '../../app/start.ts';
 import { describeFault } from './shared/faults.ts';
 import { wholeNumberUpTo } from './shared/arguments.ts';
-import { CommandError, examples, readSettings } from './shared/common.ts';
+import { assertThere, CommandError, examples, readSettings } from './shared/common.ts';
 import { SEEDS } from '../../testkit/conformance/seed.ts';
 
 const USAGE = 2;
@@ -41,5 +41,7 @@ export const serveCommand = (): Command =>
       // Loading the server takes longer than any other command runs.
       const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../testkit/kit.ts')]);
       const config = readSettings({ logs: true });
+      // It would make an empty database, and say that all is well.
+      if (config.isReadOnly && !sandbox) assertThere(config);
       await serve(sandbox ? sandboxOf(config, seed) : config, { ...kit, statusDocuments });
     });

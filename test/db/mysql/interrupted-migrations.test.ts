@@ -135,7 +135,102 @@ describe('migrations that are interrupted at every statement', () => {
   );
 });
 
+/** Ends a migration half-way: before the first statement that matches. */
+const interruptAt = async (url: string, statement: RegExp, work: (db: Database) => Promise<unknown>): Promise<void> => {
+  const proxy = await startProxy(url);
+  proxy.watch(() => ({
+    request: (chunk, lose) => statement.test(chunk.toString('latin1')) && lose(),
+    reply: () => undefined,
+  }));
+  const db = await Database.open(proxy.url, schema);
+  await expect(work(db)).rejects.toThrow();
+  await db.close();
+  await proxy.close();
+};
+
+/** Connects to a database beside the service. */
+const connectTo = async (url: string) => {
+  const connection = await createConnection(connectionOptions(new URL(url)));
+  cleanups.push(() => connection.end());
+  // Whoever waits longer waits for the transaction that is held open.
+  await connection.query('SET SESSION lock_wait_timeout = 10, innodb_lock_wait_timeout = 10');
+  return connection;
+};
+
 describe('migrations of a table in use', () => {
+  /** Migrations that change tables, or refer to them, which a transaction holds. */
+  test.each([
+    ['WebhookGenerations', 'SELECT id FROM webhooks LIMIT 1'],
+    ['ConsumerContracts', 'SELECT id FROM users LIMIT 1'],
+    ['ConsumerContracts', "UPDATE users SET bio = 'x'"],
+    ['KeyLineage', 'SELECT id FROM api_keys LIMIT 1'],
+    ['KeyEndings', "UPDATE users SET bio = 'x'"],
+  ])(
+    'let others have what a transaction has read or written meanwhile: %s, %s',
+    async (name, held) => {
+      const url = await aReleasedDatabase();
+      const db = await open(url);
+      const index = names.findIndex((one) => one.startsWith(name));
+      await db.migrate(names[index - 1]);
+      const [holder, other, watch] = [await connectTo(url), await connectTo(url), await connectTo(url)];
+      await holder.query('START TRANSACTION');
+      await holder.query(held);
+      let isDone = false;
+      const migrating = db.migrate(names[index]).finally(() => (isDone = true));
+      const isWaiting = async (): Promise<boolean> => {
+        const [rows] = await watch.query(
+          "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for % lock'",
+        );
+        return (rows as []).length > 0;
+      };
+      // Some engines do not lock what a new table refers to.
+      for (let n = 0; n < 2; n += 1) {
+        await until(async () => isDone || (await isWaiting()));
+        for (const table of ['users', 'api_keys', 'webhooks']) await other.query(`SELECT * FROM ${table} LIMIT 1`);
+        await other.query("UPDATE api_keys SET name = 'x' WHERE user_id = ''");
+      }
+      await holder.query('COMMIT');
+      expect(await migrating).toEqual([names[index]]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    'let others have the rows that they have changed while they wait for others',
+    async () => {
+      const url = await aReleasedDatabase();
+      const db = await open(url);
+      const index = names.findIndex((one) => one.startsWith('WebhookGenerations'));
+      await db.migrate(names[index - 1]);
+      const [holder, other] = [await connectTo(url), await connectTo(url)];
+      const ids = [1, 2, 3].map((n) => Buffer.alloc(16, n));
+      for (const id of ids) {
+        await other.query(
+          `INSERT INTO webhooks (id, user_id, url, secret, state, attempts, position, position_id, next_at, lease_until, holder,
+            created_at, updated_at)
+          SELECT ?, id, 'https://a.example/', 'x', 'active', 0, 0, id, '2026-04-02', '2026-04-01', id, created_at, created_at
+          FROM users`,
+          [id],
+        );
+      }
+      await interruptAt(url, /UPDATE webhooks SET next_at/, (broken) => broken.migrate());
+      await holder.query('START TRANSACTION');
+      await holder.query('UPDATE webhooks SET attempts = 1 WHERE id = ?', [ids[2]]);
+      const migrating = db.migrate(names[index]);
+      const isWaiting = async (): Promise<boolean> => {
+        const [rows] = await other.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
+        return (rows as []).length > 0;
+      };
+      await until(isWaiting);
+      await other.query('UPDATE webhooks SET attempts = 1 WHERE id = ?', [ids[0]]);
+      await holder.query('COMMIT');
+      expect(await migrating).toEqual([names[index]]);
+      const [rows] = await other.query('SELECT next_at = lease_until AS isDue FROM webhooks');
+      expect(rows).toEqual([{ isDue: 1 }, { isDue: 1 }, { isDue: 1 }]);
+    },
+    TEST_MS,
+  );
+
   test(
     'wait for transactions, and let others have the table meanwhile',
     async () => {
@@ -168,19 +263,6 @@ describe('migrations of a table in use', () => {
     TEST_MS,
   );
 });
-
-/** Ends a migration half-way: before the first statement that matches. */
-const interruptAt = async (url: string, statement: RegExp, work: (db: Database) => Promise<unknown>): Promise<void> => {
-  const proxy = await startProxy(url);
-  proxy.watch(() => ({
-    request: (chunk, lose) => statement.test(chunk.toString('latin1')) && lose(),
-    reply: () => undefined,
-  }));
-  const db = await Database.open(proxy.url, schema);
-  await expect(work(db)).rejects.toThrow();
-  await db.close();
-  await proxy.close();
-};
 
 describe('a migration that is half done', () => {
   const COLUMN = /ALTER TABLE game_tags ADD COLUMN/;

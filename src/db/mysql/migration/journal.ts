@@ -51,12 +51,12 @@ export const halfDoneOf = ([row]: readonly unknown[]): HalfDone | undefined => {
 const CHANGES_ROWS = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 /** A server that lets others win over a transaction has done none of it. */
 const TRIES = 10;
-/** A table that is in use. */
+/** A table, or a row, that is in use. */
 const LOCK_WAIT_TIMEOUT = 1205;
-/** How often a change of a table is tried: for two minutes, of which others wait for one at most. */
-const CHANGE_TRIES = 60;
-/** How long others have the table before it is tried again. */
-const CHANGE_PAUSE_MS = 1000;
+/** How often a change is tried where something is in use: for two minutes, of which others wait for one at most. */
+const IN_USE_TRIES = 60;
+/** How long others have the table, or the rows, before it is tried again. */
+const IN_USE_PAUSE_MS = 1000;
 /** A tablet tells vtgate of changed tables within a second or two. */
 const TOLD_MS = 2000;
 
@@ -140,8 +140,8 @@ export class MysqlJournal implements Journal {
         await this.#runner.query(sql);
         return;
       } catch (error) {
-        if (driverError(error).errno !== LOCK_WAIT_TIMEOUT || tries === CHANGE_TRIES) throw error;
-        await sleep(CHANGE_PAUSE_MS);
+        if (driverError(error).errno !== LOCK_WAIT_TIMEOUT || tries === IN_USE_TRIES) throw error;
+        await sleep(IN_USE_PAUSE_MS);
       }
     }
   }
@@ -187,8 +187,9 @@ export class MysqlJournal implements Journal {
       } catch (error) {
         await this.#runner.query('ROLLBACK').catch(() => undefined);
         const isUnknown = isColumnUnknown(error);
-        if (tries === TRIES || !(isUnknown || isTransient(error))) throw error;
-        if (isUnknown) await sleep(TOLD_MS);
+        const isInUse = driverError(error).errno === LOCK_WAIT_TIMEOUT;
+        if (tries === (isInUse ? IN_USE_TRIES : TRIES) || !(isUnknown || isTransient(error))) throw error;
+        if (isUnknown || isInUse) await sleep(isInUse ? IN_USE_PAUSE_MS : TOLD_MS);
       }
     }
   }

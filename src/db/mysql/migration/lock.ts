@@ -10,11 +10,15 @@ const LOCK_WAIT_S = 120;
 const RENEWAL_MS = 2000;
 
 /**
- * How long a change of a table waits for the transactions that use the table, in seconds: the least there is. Later statements on the
- * table wait behind it. If a transaction with a row lock is among them, and one that holds the table waits for that lock, only this
- * timeout ends it: the server sees no deadlock there.
+ * How long a change of a table or of rows waits for the transactions that use these, in seconds: the least there is. Later statements
+ * on the table wait behind it, and those on rows that it has changed. If a transaction with a row lock is among them, and one that
+ * holds the table waits for that lock, only this timeout ends it: the server sees no deadlock there.
  */
-const TABLE_WAIT_S = 1;
+const IN_USE_WAIT_S = 1;
+const WAITS = ['lock_wait_timeout', 'innodb_lock_wait_timeout'] as const;
+
+const setWaits = (runner: QueryRunner, value: number | 'DEFAULT'): Promise<unknown> =>
+  runner.query(`SET SESSION ${WAITS.map((name) => `${name} = ${value}`).join(', ')}`);
 
 // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
 const NAME = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
@@ -58,10 +62,10 @@ export const whileMigrating = async <T>(
     }
     if (isSharded) renewLock(runner);
     // A setting of a session gives it connections of its own in vtgate, beside that which has the lock.
-    else await runner.query(`SET SESSION lock_wait_timeout = ${TABLE_WAIT_S}`);
+    else await setWaits(runner, IN_USE_WAIT_S);
     return await work(runner, new MysqlJournal(runner, { isSharded }));
   } finally {
-    if (!isSharded) await runner.query('SET SESSION lock_wait_timeout = DEFAULT').catch(() => undefined);
+    if (!isSharded) await setWaits(runner, 'DEFAULT').catch(() => undefined);
     await runner.query(`SELECT RELEASE_LOCK(${NAME})`).catch(() => undefined);
     await runner.release();
   }

@@ -240,7 +240,10 @@ export class Redis implements RedisStatus {
       this.#losses += 1;
       const isSoon = performance.now() - this.#backSince < SETTLED_MS;
       this.#needed = isSoon ? Math.min(2 * this.#needed, TIMELY_PROBES.most) : TIMELY_PROBES.least;
-      this.#log.warn({ err: error }, 'Redis is away: until it is back, each instance counts rates and views alone');
+      this.#log.warn(
+        { err: error },
+        'Redis is away, which REDIS_URL names: until it is back, each instance counts rates and views alone',
+      );
     }
     this.#probe ??= setTimeout(() => void this.#try(), PROBE_MS).unref();
   }
