@@ -4,7 +4,7 @@ import { padded } from './sql/in-list.ts';
 import type { WorkloadPool } from './workload-pool.ts';
 
 /** Few enough that locks are short. */
-const SWEPT_AT_ONCE = 256;
+const SWEPT_AT_ONCE = 100;
 
 /**
  * Deletes some rows that meet a condition, by one statement in a transaction of its own. Makes a condition for each use of it, since
