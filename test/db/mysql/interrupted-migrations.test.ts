@@ -152,7 +152,7 @@ const interruptAt = async (url: string, statement: RegExp, work: (db: Database) 
 const connectTo = async (url: string) => {
   const connection = await createConnection(connectionOptions(new URL(url)));
   cleanups.push(() => connection.end());
-  // Whoever waits longer waits for the transaction that is held open.
+  // A longer wait is one for the transaction that is held open.
   await connection.query('SET SESSION lock_wait_timeout = 10, innodb_lock_wait_timeout = 10');
   return connection;
 };
