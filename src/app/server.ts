@@ -204,8 +204,9 @@ const assertPorts = ({ host, port, metrics, workers }: Config): void => {
   }
   const isShared = [host, metrics.host].some((one) => ANY_ADDRESS.includes(one)) || host === metrics.host;
   if (!isShared || port < metrics.port || port > last) return;
-  const fault = last > metrics.port ? `takes the ports up to ${last} with those of ${workers} workers` : 'is taken';
-  throw new ConfigError(`METRICS_PORT "${metrics.port}" ${fault}, and PORT is "${port}": choose another METRICS_PORT`);
+  const ports = `takes the ports up to ${last} with those of ${workers} workers, and PORT is "${port}"`;
+  const fault = last > metrics.port ? ports : 'is that of PORT, too';
+  throw new ConfigError(`METRICS_PORT "${metrics.port}" ${fault}: choose another METRICS_PORT`);
 };
 
 /**

@@ -66,7 +66,7 @@ describe('where there is no database', () => {
 
   test.each([
     [{ READ_ONLY: 'true' }, /^error: There is no database at .*, which DATABASE_URL names/],
-    [{ PORT: '2000', METRICS_PORT: '2000' }, /^error: METRICS_PORT "2000" is taken, and PORT is "2000": choose another/],
+    [{ PORT: '2000', METRICS_PORT: '2000' }, /^error: METRICS_PORT "2000" is that of PORT, too: choose another/],
   ])('serve makes none with %j, and says why', async (settings, fault) => {
     const { code, stdout, stderr } = await runCommand(['serve'], {
       env: { DATABASE_URL: `sqlite:${at('content.db')}`, ...settings },
