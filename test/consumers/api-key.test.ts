@@ -158,13 +158,13 @@ describe('a user', () => {
     while (sweeps.at(-1)! > 0);
     expect(sweeps.reduce((sum, n) => sum + n)).toBe(gone.length);
     expect(Math.max(...sweeps)).toBe(100);
-    const left = (await keysIn(db).findBy({ name: 'old' })).map(({ id, madeBy }) => [id, madeBy]).toSorted();
-    expect(left).toEqual(
-      [
+    const left = (await keysIn(db).findBy({ name: 'old' })).map(({ id, madeBy }) => [id, madeBy]);
+    expect(new Map(left as [string, string | null][])).toEqual(
+      new Map([
         [root, null],
         [living, root],
         [later, null],
-      ].toSorted(),
+      ]),
     );
     const entries = await entriesIn(db).findBy({ action: 'keys prune' });
     expect(entries.map(({ subject }) => subject).toSorted()).toEqual(gone.map((id) => `key ${id}`));
