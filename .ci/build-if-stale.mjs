@@ -41,9 +41,12 @@ const sources = [
 ];
 
 const checksTypes = !process.argv.includes('--no-check');
+const isAsked = process.argv.includes('--always');
 const built = statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-if (process.argv.includes('--always') || sources.some((path) => changed(path) >= built)) {
+if (isAsked || sources.some((path) => changed(path) >= built)) {
   const began = new Date();
+  // It takes about half a minute, in which nothing else is to be seen.
+  if (!isAsked && checksTypes) console.error('compiling, once');
   try {
     execFileSync(process.execPath, [COMPILER, '-p', 'tsconfig.build.json', ...(checksTypes ? [] : ['--noCheck'])], {
       stdio: 'inherit',

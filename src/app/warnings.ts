@@ -95,7 +95,7 @@ export const warningsOf = ({
   ...(now.toISOString().slice(0, 10) > (endOfNode(nodeVersion) ?? '9999')
     ? [
         {
-          message: `Node.js ${nodeVersion} gets no security fixes since ${endOfNode(nodeVersion)}: update it to a maintained version`,
+          message: `Node.js ${nodeVersion} gets no security fixes since ${endOfNode(nodeVersion)}: it still works, but update to a maintained version of Node.js 24 or newer`,
         },
       ]
     : []),

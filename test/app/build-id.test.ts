@@ -2,7 +2,7 @@
  * @engines none
  * @tier fast
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,5 +66,29 @@ describe('the build id', () => {
 
   test('cannot hold what a label may not', () => {
     expect(() => written('a b')).toThrow(/is not of letters, digits, dots and hyphens/);
+  });
+});
+
+describe('a start from the sources', () => {
+  const SCRIPT_OF_STARTS = '.ci/build-if-stale.mjs';
+  /** What a start writes to the terminal before the service does. */
+  const started = (...args: string[]): string => {
+    const { stderr } = spawnSync(process.execPath, [SCRIPT_OF_STARTS, ...args], { cwd: folder, encoding: 'utf8' });
+    return stderr;
+  };
+
+  test('says that it compiles, once', () => {
+    cpSync(SCRIPT_OF_STARTS, join(folder, SCRIPT_OF_STARTS));
+    for (const room of ['contract', 'src', 'migrations', 'openapi']) {
+      mkdirSync(join(folder, room));
+      mkdirSync(join(folder, 'dist', room));
+    }
+    for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) {
+      writeFileSync(join(folder, file), '{}');
+    }
+    const compiler = join(folder, 'node_modules/typescript/bin');
+    mkdirSync(compiler, { recursive: true });
+    writeFileSync(join(compiler, 'tsc'), '');
+    expect([started(), started(), started('--always')]).toEqual(['compiling, once\n', '', '']);
   });
 });

@@ -343,6 +343,7 @@ describe('conformance checks', () => {
     [['http://127.0.0.1', '--key', 'two words'], 'It must be an API key.'],
     [['http://127.0.0.1', '--only', 'game.steal'], '"game.steal" is none of service, game.list,'],
     [['http://127.0.0.1', '--origin', 'app.example.com'], 'It must be an origin such as https://app.example.com.'],
+    [['http://127.0.0.1', '--junit', 'no/folder/verify.xml'], 'no/folder/verify.xml cannot be written: ENOENT'],
     [['http://127.0.0.1', '--junit'], "option '--junit <file>' argument missing"],
   ])('the command line refuses %j', async (args, fault) => {
     const { code, stdout, stderr } = await runCommand(['verify', ...args]);

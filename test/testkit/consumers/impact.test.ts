@@ -166,6 +166,21 @@ describe('impact', () => {
     });
   });
 
+  test.each([
+    ['impact', OLD, OLD, '--junit'],
+    ['can-i-deploy', '--document', OLD, '--junit'],
+    ['record', '--to', 'http://127.0.0.1:1', '--consumer', 'x', '--out'],
+  ])('%s ends with status 2 where its file cannot be written, and never with a no', async (command, ...args) => {
+    const file = join(folder, 'no/folder/told');
+    const uses = command === 'record' ? ['--', 'false'] : ['--use', write('none.jsonl', '')];
+    const { code, stdout, stderr } = await runCommand([command, ...args, file, ...uses]);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: .*no\/folder\/told\S* cannot be written: ENOENT/m),
+    });
+  });
+
   test('tells of anonymous clients and of suspended users, and counts neither', async () => {
     const key = { id: '2', name: 'gone', userId: 's', isSuspended: true };
     const uses = write(

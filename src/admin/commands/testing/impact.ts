@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
@@ -28,6 +28,7 @@ import { parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { faultsOf } from '../shared/faults.ts';
 import { note, print, printable, printJsonLines } from '../shared/output.ts';
+import { assertReportFile, writeReport } from '../shared/report-file.ts';
 import { readDocument } from './verify.ts';
 
 const BROKEN = 1;
@@ -157,8 +158,9 @@ const report = async (question: Question): Promise<{ broken: number; rest: numbe
     passed[why] += 1;
     if (why === 'unreadable') note(printable(`The contract of ${consumer} of user ${userId} cannot be read.`));
   };
+  await assertReportFile(question.junit);
   const { impacts, names } = await answerTo(question, passOver, !namesFiles(question));
-  if (question.junit !== undefined) await writeFile(question.junit, junitOf(impacts, names));
+  await writeReport(question.junit, () => junitOf(impacts, names));
   if (question.json) printJsonLines(impacts);
   else {
     for (const impact of impacts) {
@@ -204,7 +206,7 @@ export const impactCommand = (): Command =>
     .description(
       'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
         'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
-        'somebody is, 2 for what cannot be read. What was recorded does not tell what a consumer reads of a reply: all ' +
+        'somebody is, 2 for what cannot be read or written. What was recorded does not tell what a consumer reads of a reply: all ' +
         'callers of the operation are named.',
     )
     .addArgument(new Argument('<old>', 'the document that consumers use'))
@@ -257,7 +259,7 @@ export const canIDeployCommand = (): Command =>
     .description(
       'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
         'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
-        'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read, 3 if no gateway answers.',
+        'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or written, 3 if no gateway answers.',
     )
     .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
     .option('--to <url>', 'the deployment that the consumers would call', parseBaseUrl)

@@ -12,6 +12,7 @@ import { keyless, text } from '../../../../contract/text.ts';
 import { parseBaseUrl, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples } from '../shared/common.ts';
 import { note } from '../shared/output.ts';
+import { assertReportFile, writing } from '../shared/report-file.ts';
 
 const MAX_PORT = 65_535;
 const USAGE = 2;
@@ -44,7 +45,7 @@ export const recordCommand = (): Command =>
       'Passes requests on to a gateway, such as a sandbox, and writes what they sent and which failures came to the contract of ' +
         'a consumer. With a command, it runs that with its own address in CONTENT_GATEWAY_URL, writes the contract if it ' +
         'succeeds, and ends with its status; else it writes it at SIGTERM or SIGINT. Where the gateway answered no call, it ' +
-        'writes nothing and ends with status 2. A header Test-Name, percent-encoded, ' +
+        'writes nothing and ends with status 2, as where the file cannot be written. A header Test-Name, percent-encoded, ' +
         'names the test. What is read of replies is yours to add under "reads"; recording again keeps it.',
     )
     .addArgument(new Argument('[command...]', 'the command that runs the tests, after --'))
@@ -58,6 +59,7 @@ export const recordCommand = (): Command =>
     )
     .action(async (command: string[], { to, consumer, out, port }: RecordOptions) => {
       const earlier = existsSync(out) ? parseConsumerContract(basename(out), await readFile(out, 'utf8')) : undefined;
+      await assertReportFile(`${out}.new`);
       const proxy = await startRecordingProxy(to, port);
       note(`Recording at ${proxy.url}, for ${to}.`);
       const status = await work(command, proxy.url);
@@ -74,8 +76,10 @@ export const recordCommand = (): Command =>
           USAGE,
         );
       }
-      await writeFile(`${out}.new`, `${JSON.stringify(contract, null, 2)}\n`);
-      await rename(`${out}.new`, out);
+      await writing(out, async () => {
+        await writeFile(`${out}.new`, `${JSON.stringify(contract, null, 2)}\n`);
+        await rename(`${out}.new`, out);
+      });
       const unread = contract.needs.filter(({ reads }) => reads === undefined).length;
       note(
         `${out} has ${contract.needs.length} needs${unread > 0 ? `; ${unread} of them do not say what they read` : ''}.`,

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
@@ -35,6 +34,7 @@ import { keyOption, listOf, parseBaseUrl, wholeNumberUpTo } from '../shared/argu
 import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
+import { assertReportFile, writeReport } from '../shared/report-file.ts';
 import { RateLimitNotice } from './rate-limit-notice.ts';
 
 const ORIGIN = 'https://verify.example.com';
@@ -124,6 +124,7 @@ const run = async (
   const started = performance.now();
   const key = givenKey === '' ? undefined : givenKey;
   const { maxSkipped = Infinity, cleanup, seed = anySeed(), receiver: receiverPort } = options;
+  await assertReportFile(options.junit);
   const clientDocument = options.document === undefined ? undefined : await readDocument(options.document);
   const document = createRequire(import.meta.url)('#openapi/openapi.json') as object;
   const unknownKey = keyOf(new SeededRandom(seed).hex('key').slice(0, 32));
@@ -135,7 +136,7 @@ const run = async (
   const seconds = (performance.now() - started) / 1000;
   const cleaned = cleanup !== undefined && made.made > 0 ? await cleanUp(cleanup, made) : { left: made.made };
 
-  if (options.junit !== undefined) await writeFile(options.junit, junitOf(results, made.baseUrl, key));
+  await writeReport(options.junit, () => junitOf(results, made.baseUrl, key));
   if (options.json) print(jsonOf(made, { key, seed, readOnly, seconds, left: cleaned.left }));
   else {
     printTable(HEADINGS, rowsOf(results));
@@ -175,7 +176,7 @@ export const verifyCommand = (): Command =>
         'What this contract does not know, such as a further member of a reply, is listed as a note: the service may be ' +
         'newer. With --strict it is a fault.\n\n' +
         'Exit status: 0 if all is well; 1 if a check failed, too many were skipped or the cleanup failed; 2 for unusable ' +
-        'options, including a key that is refused and a seed that was used within the last day; 3 if nothing answers, or ' +
+        'options, including a key that is refused, a seed that was used within the last day and a file that cannot be written; 3 if nothing answers, or ' +
         'what answers is not a gateway.',
     )
     .addArgument(
