@@ -18,6 +18,7 @@ import { ConsumerContracts1765100000017 } from './0017-consumer-contracts.ts';
 import { KeyLineage1765200000018 } from './0018-key-lineage.ts';
 import { OlderSecrets1765300000019 } from './0019-older-secrets.ts';
 import { KeyEndings1765700000023 } from './0023-key-endings.ts';
+import { Deployment1765900000025 } from './0025-deployment.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   KeyLineage1765200000018,
   OlderSecrets1765300000019,
   KeyEndings1765700000023,
+  Deployment1765900000025,
 ];

@@ -58,6 +58,13 @@ CREATE TABLE `counters` (
   PRIMARY KEY (`name`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `deployment` (
+  `name` varchar(16) NOT NULL,
+  `value` mediumtext NOT NULL,
+  `changed_at` datetime(3) NOT NULL,
+  PRIMARY KEY (`name`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `event_feed` (
   `name` varchar(16) NOT NULL,
   `last_position` bigint(20) NOT NULL,

@@ -22,6 +22,8 @@ CREATE INDEX "consumer_uses_day" ON "consumer_uses" ("day") ;
 
 CREATE TABLE "counters" ("name" varchar(64) PRIMARY KEY NOT NULL, "n" integer NOT NULL);
 
+CREATE TABLE "deployment" ("name" varchar(16) PRIMARY KEY NOT NULL, "value" text NOT NULL, "changed_at" datetime NOT NULL);
+
 CREATE TABLE "event_feed" ("name" varchar(16) PRIMARY KEY NOT NULL, "last_position" integer NOT NULL, "last_id" blob NOT NULL, "removed_through" integer NOT NULL, "removed_id" blob NOT NULL, "holder" blob NOT NULL);
 
 CREATE TABLE "event_outbox" ("seq" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "happened_at" datetime NOT NULL, "events" text NOT NULL);

@@ -38,6 +38,8 @@ import type { Routers } from '../rpc/procedures.ts';
 import { TailPlaces } from '../rpc/trpc/tail-places.ts';
 import type { Config } from '../config/config.ts';
 import { DatabaseFigures } from './database-figures.ts';
+import { checkPagesNightly } from './deployment/pages.ts';
+import { CopyHold, placeOf } from './deployment/place.ts';
 import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
 import { Renewal } from './renewal.ts';
 import { Sweeper } from './sweeper.ts';
@@ -133,6 +135,7 @@ export const openContext = async (
   const sender = new WebhookSender(db, {
     log,
     pause: maintenance,
+    hold: new CopyHold(db.background, placeOf(config), { now, log }),
     now,
     policy: config.webhooks,
     secrets,
@@ -203,6 +206,7 @@ export const openContext = async (
           { name: 'failed calls', sweep: () => sweepFailedCalls(db.background, now()) },
           { name: 'counts of quotas', sweep: () => sweepQuotas(db.background, now()) },
           { name: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
+          { name: 'checks of pages', sweep: () => checkPagesNightly(db, now(), log) },
         ],
         log,
         { pause: maintenance },

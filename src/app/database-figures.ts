@@ -3,6 +3,7 @@ import { BACKUP, timeOfLast } from '../auth/audit/log.ts';
 import type { DatabaseSize } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { Deadline } from '../base/deadline.ts';
+import { type PageState, readPageState } from './deployment/pages.ts';
 
 /** The age at which figures are measured again. */
 const RENEWED_AFTER_MS = 30_000;
@@ -14,7 +15,13 @@ export interface Figures {
   pendingMigrations?: number;
   /** The time of the last backup, where there was one. */
   lastBackup?: Date | undefined;
+  /** The tables of an SQLite file whose pages are damaged, once they were checked. */
+  damagedTables?: number | undefined;
 }
+
+const countDamaged = (state: PageState | undefined): Figures => ({
+  damagedTables: state && Object.keys(state.faults).length,
+});
 
 /** Measures the database now and then, and never keeps the reader of its figures waiting. */
 export class DatabaseFigures {
@@ -50,6 +57,7 @@ export class DatabaseFigures {
     await Promise.all([
       take(db.size(deadline).then((size) => ({ size }))),
       take(db.pendingMigrations(deadline).then(({ length }) => ({ pendingMigrations: length }))),
+      ...(db.pageFaults ? [take(readPageState(db.background.within(deadline)).then(countDamaged))] : []),
       take(timeOfLast(db.background.within(deadline), BACKUP).then((lastBackup) => ({ lastBackup }))),
     ]);
     deadline.close();

@@ -14,6 +14,7 @@ import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
 import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
+import { deploymentEntity } from './deployment/entity.ts';
 import { instanceEntity } from './instances/entity.ts';
 import { webhookEntities } from '../event/webhook/entity.ts';
 import { userEntity } from '../user/entity.ts';
@@ -40,6 +41,7 @@ export const schema: Schema = {
     auditEntity(engine),
     maintenanceEntity(engine),
     instanceEntity(engine),
+    deploymentEntity(engine),
     ...searchEntities(engine),
     idempotencyEntity(engine),
     ...eventEntities(engine),

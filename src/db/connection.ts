@@ -72,6 +72,11 @@ export interface Connection {
   isForeignKeyError: (error: unknown) => boolean;
   /** Removes what is left of deleted rows from the files; undefined where an engine cannot do that, or has no file. */
   scrub?: () => Promise<void>;
+  /**
+   * Looks at the pages of the file, or of a table with its indexes, in another thread, and returns a line for each fault.
+   * Undefined where an engine has no file.
+   */
+  pageFaults?: (deadline?: Deadline, table?: string) => Promise<string[]>;
   /** Why the database is unavailable, if this error means that. A transaction that met it stored nothing. */
   faultOf: (error: unknown) => DatabaseFault | undefined;
   size: (deadline: Deadline) => Promise<DatabaseSize>;

@@ -201,6 +201,11 @@ export class Database extends WorkloadPool {
     return this.connection.scrub !== undefined;
   }
 
+  /** Looks at the pages of the file: see `Connection`. Undefined where there is no file. */
+  get pageFaults(): Connection['pageFaults'] {
+    return this.connection.pageFaults;
+  }
+
   /** Asks whether the database answers. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
   async ping(deadline?: Deadline): Promise<void> {
     await this.health.read('SELECT 1', [], deadline);

@@ -295,6 +295,7 @@ describe('restore', () => {
       migration: LATEST,
       pending: [],
       webhooks: { total: 0, unreadable: 0 },
+      heldOf: null,
       database,
       kept: null,
     });

@@ -54,6 +54,8 @@ describe('doctor', () => {
       disk: isSqlite ? 'ok' : 'skipped',
       Redis: 'skipped',
       migrations: 'ok',
+      pages: 'skipped',
+      deployment: 'skipped',
       instances: 'ok',
       webhooks: 'ok',
       // None was made.

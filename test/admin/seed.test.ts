@@ -4,8 +4,10 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { seedCommand } from '../../src/admin/commands/content/seed.ts';
+import { gameKind } from '../../src/game/kind.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { withDatabase } from '../harness/http/load.ts';
 import type { Environment } from '../harness/app/program.ts';
 
 let database: TestDatabase;
@@ -52,6 +54,11 @@ describe('seed', () => {
         `^Stored 100 users, 1000 games and 200 image posts in [0-9.]+ s \\(--random-seed 1 --until ${today}\\)\\.\n$`,
       ),
     );
+    // As an import does, it stores the segments of games at once: no start has to index them.
+    const waiting = await withDatabase(database.url, (db) =>
+      db.read('SELECT COUNT(*) AS n FROM search_tail WHERE kind = ?', [gameKind.search.code]),
+    );
+    expect(waiting).toEqual([{ n: 0 }]);
   });
 
   test('somebody must be there to publish', async () => {

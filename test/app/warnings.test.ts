@@ -81,7 +81,15 @@ describe('start-up warnings', () => {
 
   test.each([
     ['20.19.0', '2026-04-30T23:59:59Z', []],
-    ['20.19.0', '2026-05-01T00:00:00Z', [expect.stringMatching(/^Node\.js 20\.19\.0 gets no .* since 2026-04-30: it still works, .* Node\.js 24 or newer$/)]],
+    [
+      '20.19.0',
+      '2026-05-01T00:00:00Z',
+      [
+        expect.stringMatching(
+          /^Node\.js 20\.19\.0 gets no .* since 2026-04-30: it still works, .* Node\.js 24 or newer$/,
+        ),
+      ],
+    ],
     ['22.23.3', '2026-11-24T00:00:00Z', []],
     ['99.0.0', '2030-01-01T00:00:00Z', []],
   ])('Node.js %s at %s', (nodeVersion, now, expected) => {

@@ -2,6 +2,7 @@
  * @engines all
  * @tier long
  */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { BackgroundJob } from '../../src/base/background-job.ts';
@@ -11,6 +12,7 @@ import { recordEvents } from '../../src/event/outbox/record.ts';
 import { EventRelay } from '../../src/event/outbox/relay.ts';
 import type { Output } from '../harness/app/app.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
+import { startServe } from '../harness/app/program.ts';
 import { until } from '../harness/until.ts';
 
 let app: TestApp;
@@ -192,6 +194,37 @@ describe('the relay', () => {
     await lifecycle.relay.moveNow();
     const { items } = await app.call('event.list', { recordId: id });
     expect(items.map(({ type }) => type)).toEqual(['game.created', 'game.reactionsChanged']);
+  });
+
+  test('moves the events of an import in little memory, at the next start', async () => {
+    const [EVENTS, TRANSACTIONS] = [3000, 40];
+    const { db } = app.context;
+    const record = storedIdToBytes(newId(new Date()));
+    const changes = Array.from({ length: EVENTS }, () => ({ type: 'game.created' as const, record, actor: record }));
+    for (let n = 0; n < TRANSACTIONS; n += 1) await db.transaction((tx) => recordEvents(tx, changes, new Date()));
+    const served = await startServe({ url: app.databaseUrl, env: { NODE_OPTIONS: '--max-old-space-size=96' } });
+    const ended = once(served.child, 'exit');
+    await Promise.race([untilMoved(EVENTS * TRANSACTIONS), ended]);
+    expect(await lastPosition()).toBe(EVENTS * TRANSACTIONS);
+    expect(await served.stop()).toBe(0);
+  });
+
+  test('moves few events at once, however many each transaction of an import has', async () => {
+    const { db, log, protection, now } = app.context;
+    const changes = Array.from({ length: 3000 }, () => ({
+      type: 'game.created' as const,
+      record: storedIdToBytes(newId(new Date())),
+    }));
+    const TRANSACTIONS = 4;
+    for (let n = 0; n < TRANSACTIONS; n += 1) await db.transaction((tx) => recordEvents(tx, changes, new Date()));
+    let moves = 0;
+    const onMoved = (): void => void (moves += 1);
+    const relay = new EventRelay(db, { log, now, pause: protection.maintenance, onMoved });
+    expect(await relay.moveNow()).toBe(TRANSACTIONS * changes.length);
+    expect(moves).toBe(TRANSACTIONS);
+    const { items } = await list();
+    expect(items[0]?.position).toBe(1);
+    expect(await lastPosition()).toBe(TRANSACTIONS * changes.length);
   });
 
   test('moves nothing while the service takes no writes', async () => {

@@ -16,7 +16,7 @@ export const checkInspection = (
   subject: string,
   known: readonly string[],
 ): void => {
-  if (faults.length > 0) throw new BackupError(`${subject} is damaged: ${faults.slice(0, SHOWN).join('; ')}.`);
+  if (faults.length > 0) throw new BackupError(`${subject} is damaged: ${faults.join('; ')}.`);
   if (migrations.length === 0) throw new BackupError(`${subject} holds no database of this service.`);
   const unknown = migrations.filter((name) => !known.includes(name));
   if (unknown.length > 0) {

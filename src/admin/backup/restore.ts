@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { currentDate } from '../../base/runtime.ts';
+import { describePlace, isSamePlace, type Place } from '../../app/deployment/place.ts';
 import { DEFAULT_DATABASE_URL, sqliteFile } from '../../db/address.ts';
 import { holdExclusively } from '../../db/sqlite/files/exclusive.ts';
 import { atRest, copyDatabase, inspect, type Inspection } from '../../db/sqlite/files/copy.ts';
@@ -33,6 +34,8 @@ export interface RestoreOptions {
   known: readonly string[];
   /** The keys of the secrets of webhooks here. */
   secrets: WebhookSecrets;
+  /** Where the deployment is. */
+  place: Place;
   onProgress: (done: number, total: number) => void;
 }
 
@@ -44,6 +47,8 @@ export interface CheckResult {
   pending: string[];
   /** Its webhooks, and how many of their secrets the keys here do not decrypt. */
   webhooks: Pick<StoredSecrets, 'total' | 'unreadable'>;
+  /** The deployment that it belongs to, where that is another one than here: it would get the same webhooks. */
+  heldOf: string | null;
 }
 
 export interface RestoreResult extends CheckResult {
@@ -56,17 +61,21 @@ const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: fals
 
 const resultOf = (
   file: string,
-  { migrations, secrets: stored }: Inspection,
-  { known, secrets }: Pick<RestoreOptions, 'known' | 'secrets'>,
-): CheckResult => ({
-  file,
-  migration: migrations.at(-1) ?? '',
-  pending: known.filter((name) => !migrations.includes(name)),
-  webhooks: {
-    total: stored.length,
-    unreadable: stored.filter(({ id, secret }) => !secrets.canDecrypt(secret, idFromBytes(id))).length,
-  },
-});
+  { migrations, secrets: stored, place: json }: Inspection,
+  { known, secrets, place: own }: Pick<RestoreOptions, 'known' | 'secrets' | 'place'>,
+): CheckResult => {
+  const place = json === undefined ? own : (JSON.parse(json) as Place);
+  return {
+    heldOf: isSamePlace(place, own) ? null : describePlace(place),
+    file,
+    migration: migrations.at(-1) ?? '',
+    pending: known.filter((name) => !migrations.includes(name)),
+    webhooks: {
+      total: stored.length,
+      unreadable: stored.filter(({ id, secret }) => !secrets.canDecrypt(secret, idFromBytes(id))).length,
+    },
+  };
+};
 
 /** The file of a backup, as a whole path. @throws BackupError */
 const backupAt = (path: string): string => {
@@ -78,14 +87,14 @@ const backupAt = (path: string): string => {
 /** Looks through a backup, and changes nothing. @throws BackupError */
 export const checkBackup = async (
   path: string,
-  { known, secrets }: Pick<RestoreOptions, 'known' | 'secrets'>,
+  { known, secrets, place }: Pick<RestoreOptions, 'known' | 'secrets' | 'place'>,
 ): Promise<CheckResult> => {
   const file = backupAt(path);
   try {
     const inspection = await inspect(atRest(file));
     checkInspection(inspection, file, known);
     await checkSchema(inspection, file);
-    return resultOf(file, inspection, { known, secrets });
+    return resultOf(file, inspection, { known, secrets, place });
   } catch (error) {
     throw faultOf(error, { read: file, written: file, bytes: 0 });
   }
@@ -188,6 +197,7 @@ export const restore = async ({
   file: given,
   known,
   secrets,
+  place,
   onProgress,
 }: RestoreOptions): Promise<RestoreResult> => {
   const file = backupAt(given);
@@ -206,7 +216,7 @@ export const restore = async ({
         const kept = before ? keptName(database) : null;
         if (kept === null) partial.publish(false);
         else replace(database, kept, partial);
-        return { ...resultOf(file, inspection, { known, secrets }), database, kept };
+        return { ...resultOf(file, inspection, { known, secrets, place }), database, kept };
       });
     } finally {
       release();

@@ -20,6 +20,8 @@ export interface Check {
   name: string;
   /** Whether it reads the tables of the service, which have to be there. */
   needsTables?: true;
+  /** Whether it takes as long as it takes. */
+  isLong?: boolean;
   run: () => Promise<Finding> | Finding;
 }
 
@@ -37,10 +39,13 @@ const lateOf = async (signal: AbortSignal): Promise<Finding> => {
 };
 
 /** Makes a check within its time. One that throws has failed: `describe` words its error. */
-export const diagnose = async ({ name, run }: Check, describe: (error: unknown) => string): Promise<Diagnosis> => {
+export const diagnose = async (
+  { name, isLong, run }: Check,
+  describe: (error: unknown) => string,
+): Promise<Diagnosis> => {
   const answered = new AbortController();
   try {
-    return { check: name, ...(await Promise.race([run(), lateOf(answered.signal)])) };
+    return { check: name, ...(await (isLong ? run() : Promise.race([run(), lateOf(answered.signal)]))) };
   } catch (error) {
     return { check: name, ...failure(describe(error), 'Mend what the message names, and run this again.') };
   } finally {

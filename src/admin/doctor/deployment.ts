@@ -2,6 +2,8 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { currentDate, currentTime, performance } from '../../base/runtime.ts';
 import { type Instance, liveInstances } from '../../app/instances/registry.ts';
+import { readPageState } from '../../app/deployment/pages.ts';
+import { describePlace, isSamePlace, placeOf, readPlace } from '../../app/deployment/place.ts';
 import { warningsOf } from '../../app/warnings.ts';
 import { BACKUP, timeOfLast } from '../../auth/audit/log.ts';
 import { type Config, inContainer } from '../../config/config.ts';
@@ -152,13 +154,53 @@ const webhookKey = async (config: Config, db: Database): Promise<Finding> => {
   );
 };
 
+const pages = async (db: Database, isDeep: boolean): Promise<Finding> => {
+  const damaged = (faults: readonly string[]): Finding =>
+    failure(
+      `The file of the database is damaged: ${faults.join('; ')}.`,
+      'Restore a backup: docs/backup.md tells how.',
+    );
+  if (!db.pageFaults) {
+    const isServer = db.dialect.engine !== 'sqlite';
+    return skipped(
+      isServer
+        ? 'The pages of a server are not looked at from here, also not by --deep: use its own CHECK TABLE.'
+        : 'The database is in memory.',
+    );
+  }
+  if (isDeep) {
+    const faults = await db.pageFaults();
+    return faults.length > 0 ? damaged(faults) : ok('All pages of the file are sound.');
+  }
+  const state = await readPageState(db);
+  if (!state) return skipped('No pages were looked at yet: the service does so at night, and --deep now.');
+  const faults = Object.entries(state.faults).map(([table, fault]) => `${table}: ${fault}`);
+  if (faults.length > 0) return damaged(faults);
+  return ok(
+    `Each night finds no damage; ${state.completedAt ? `the last one that ended with the last table was that of ${state.completedAt}` : 'not all tables had their turn yet'}.`,
+  );
+};
+
+const place = async (config: Config, db: Database): Promise<Finding> => {
+  const known = await readPlace(db);
+  if (!known) return skipped('No instance that sends webhooks has started yet.');
+  const own = placeOf(config);
+  if (isSamePlace(known, own)) return ok(`The database belongs to the deployment at ${describePlace(known)}.`);
+  return warning(
+    `The database belongs to the deployment at ${describePlace(known)}. With the settings here, ${describePlace(own)} is another one: it holds webhooks.`,
+    'If the deployment has moved here for good, run `webhooks resume --here`.',
+  );
+};
+
 /** Checks of the settings, of this machine, and of the instances, in this order. */
-export const deploymentChecks = (config: Config, db: Database): Check[] => [
+export const deploymentChecks = (config: Config, db: Database, isDeep: boolean): Check[] => [
   { name: 'settings', run: () => settings(config) },
   { name: 'disk', run: () => disk(config) },
   { name: 'Redis', run: () => redis(config) },
   { name: 'migrations', run: () => migrations(db) },
   { name: 'instances', needsTables: true, run: () => instances(db) },
+  { name: 'pages', needsTables: true, isLong: isDeep, run: () => pages(db, isDeep) },
+  { name: 'deployment', needsTables: true, run: () => place(config, db) },
   { name: 'webhooks', needsTables: true, run: () => webhookKey(config, db) },
   { name: 'backup', needsTables: true, run: () => backup(db) },
   { name: 'mode', needsTables: true, run: () => mode(config, db) },

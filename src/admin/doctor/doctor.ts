@@ -13,9 +13,18 @@ const consistency = async (db: Database): Promise<Finding> => {
   return failure(`Among the ${rows} newest rows, these are wrong: ${wrong.join(', ')}.`, 'Run `reconcile --fix`.');
 };
 
-const checksOf = (config: Config, db: Database, perProcess: number): Check[] => [
+interface ExamineOptions {
+  /** The most connections that a process opens. */
+  perProcess: number;
+  /** Words an error. */
+  describe: (error: unknown) => string;
+  /** Whether to look at all pages of an SQLite file. */
+  isDeep?: boolean;
+}
+
+const checksOf = (config: Config, db: Database, { perProcess, isDeep = false }: ExamineOptions): Check[] => [
   ...serverChecks(config, db, perProcess),
-  ...deploymentChecks(config, db),
+  ...deploymentChecks(config, db, isDeep),
   { name: 'consistency', needsTables: true, run: () => consistency(db) },
 ];
 
@@ -40,21 +49,16 @@ export class PoolLimits {
 
 /**
  * Checks a deployment, one thing after the other: its settings, the database and this machine, Redis, and the instances that
- * run. Changes nothing. `perProcess`: the most connections that a process opens. `describe` words
- * an error.
+ * run. Changes nothing.
  */
-export async function* examine(
-  config: Config,
-  db: Database,
-  { perProcess, describe }: { perProcess: number; describe: (error: unknown) => string },
-): AsyncGenerator<Diagnosis> {
+export async function* examine(config: Config, db: Database, options: ExamineOptions): AsyncGenerator<Diagnosis> {
   let lacksTables = false;
-  for (const check of checksOf(config, db, perProcess)) {
+  for (const check of checksOf(config, db, options)) {
     if (check.needsTables && lacksTables) {
       yield { check: check.name, ...skipped('The tables are not all there: run the command `migrate` first.') };
       continue;
     }
-    const diagnosis = await diagnose(check, describe);
+    const diagnosis = await diagnose(check, options.describe);
     lacksTables ||= check.name === 'migrations' && diagnosis.health === 'failure';
     yield diagnosis;
   }

@@ -131,6 +131,11 @@ export class SqliteFile {
     });
   }
 
+  /** Runs a SELECT in a thread, however short it may be. */
+  readInThread(sql: string, deadline?: Deadline): Promise<unknown[]> {
+    return this.#threads.read(sql, [], deadline);
+  }
+
   /** Runs `work` as one transaction. The caller has the turn to write. @throws FileFault, and the errors of `work` */
   async transaction<T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline): Promise<T> {
     this.assertThere();

@@ -10,6 +10,7 @@ import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
 import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';
+import { pageFaultsBy } from './files/pages.ts';
 import { makePrivate } from './files/permissions.ts';
 import { vacuum } from './files/vacuum.ts';
 import { SqliteHealth } from './health.ts';
@@ -241,6 +242,10 @@ const inFile = (
       transaction((open) => migrateOn(open.writer, () => migrating(dataSource, work)), {
         patience: MIGRATION_PATIENCE_MS,
       }),
+    pageFaults: async (deadline, table) => {
+      const open = await exclusively(use);
+      return pageFaultsBy((sql) => open.readInThread(sql, deadline), 'quick_check', table);
+    },
     scrub: () => vacuum(file),
     size: () => sizeOfFile(file),
     close: () => {

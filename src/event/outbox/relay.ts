@@ -35,8 +35,9 @@ const LEASE_MS = 400;
 const REACTIONS_MS = 1000;
 /** The pause after a failure. */
 const RETRY_MS = 1000;
-/** Transactions whose events are moved at once. */
+/** Transactions whose events are moved at once, and bytes of these events: an import stores hundreds in a transaction. */
 const OUTBOX_ROWS = 200;
+const OUTBOX_BYTES = 2 ** 17;
 const REACTION_ROWS = 500;
 
 /** An event that gets a position. */
@@ -196,9 +197,10 @@ export class EventRelay {
       if (this.#isReplaced) return { events: 0, isLast: true, isAll: true };
       // They are locked before the other events are read, so that those of their records which happened earlier are among them.
       const pending = withReactions ? await lockReactions(tx) : [];
-      const rows = await outboxIn(tx).find({ order: { seq: 'ASC' }, take: OUTBOX_ROWS });
-      if (rows.length > 0) await outboxIn(tx).delete({ seq: In(rows.map(({ seq }) => seq)) });
-      const isLast = rows.length < OUTBOX_ROWS;
+      const { seqs, isLast } = await nextTransactions(tx);
+      const rows =
+        seqs.length === 0 ? [] : await outboxIn(tx).find({ where: { seq: In(seqs) }, order: { seq: 'ASC' } });
+      if (rows.length > 0) await outboxIn(tx).delete({ seq: In(seqs) });
       // Where more events wait, the creations of their records may be among those.
       const reactions = isLast ? pending : [];
       await removeReactions(tx, reactions);
@@ -228,6 +230,18 @@ export class EventRelay {
     await this.#db.background.transaction((tx) => feedIn(tx).update({ holder: this.#id }, { holder: NIL_ID }));
   }
 }
+
+/** The transactions whose events are moved next, one at least, and whether no others wait. SQL: TypeORM has no function of a column. */
+const nextTransactions = async (tx: Transaction): Promise<{ seqs: number[]; isLast: boolean }> => {
+  const waiting = await tx.read<{ seq: number; bytes: number }>(
+    `SELECT seq, LENGTH(events) AS bytes FROM event_outbox ORDER BY seq LIMIT ${OUTBOX_ROWS}`,
+  );
+  let sum = 0;
+  const seqs = waiting
+    .filter(({ bytes }, index) => (sum += bytes) <= OUTBOX_BYTES || index === 0)
+    .map(({ seq }) => seq);
+  return { seqs, isLast: seqs.length === waiting.length && waiting.length < OUTBOX_ROWS };
+};
 
 const reactionsEvent = (row: PendingReactionsRow): NextEvent => ({ ...row, slug: null, actorId: null });
 

@@ -156,6 +156,11 @@ export const catalogue = {
     help: 'The space that the service may still use on that file system.',
     labels: [],
   },
+  database_damaged_tables: {
+    type: 'gauge',
+    help: 'Tables of an SQLite file with pages that the last nightly check found damaged; absent before the first one.',
+    labels: [],
+  },
   migrations_pending: {
     type: 'gauge',
     help: 'Migrations of the running version that the database lacks.',

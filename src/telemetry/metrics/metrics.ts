@@ -60,6 +60,7 @@ interface DatabaseFigures {
   size?: { bytes: number; disk?: { bytes: number; freeBytes: number } };
   pendingMigrations?: number;
   lastBackup?: Date | undefined;
+  damagedTables?: number | undefined;
 }
 
 /** Counts of the service's own parts, by their names in the metrics. */
@@ -139,6 +140,7 @@ export class Metrics {
     figure('database_size_bytes', ({ size }) => size?.bytes);
     figure('database_disk_size_bytes', ({ size }) => size?.disk?.bytes);
     figure('database_disk_free_bytes', ({ size }) => size?.disk?.freeBytes);
+    figure('database_damaged_tables', ({ damagedTables }) => damagedTables);
     figure('migrations_pending', ({ pendingMigrations }) => pendingMigrations);
     figure('last_backup_timestamp_seconds', ({ lastBackup }) => lastBackup && lastBackup.getTime() / 1000);
   }

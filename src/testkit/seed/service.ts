@@ -7,12 +7,15 @@ import type { Database } from '../../db/database.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { searchKinds } from '../../app/schema.ts';
+import type { Document, SearchKind } from '../../search/document.ts';
+import { addDocuments } from '../../search/indexing/bulk.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
+import type { EnqueueDocuments } from '../../search/write-buffer.ts';
 import { insertUsers } from '../../user/service.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
 
-/** Rows that are stored in one transaction, with all that hangs on them. */
-const BATCH = 2000;
+/** Rows that are stored in one transaction, with all that hangs on them: as many as an import stores. */
+const BATCH = 500;
 
 /** A seed that cannot be stored in this database. */
 export class SeedError extends Error {}
@@ -27,17 +30,24 @@ export const seed = async (db: Database, options: SeedOptions, onStored: (rows: 
   await refuseRepetition(db, options);
   // A long tail would keep searches of a service that runs from using the index.
   const indexer = new Indexer(db, searchKinds);
-  const store = async <Row>(rows: Iterable<Row>, insert: (tx: Transaction, batch: Row[]) => Promise<void>) => {
+  const store = async <Row>(
+    rows: Iterable<Row>,
+    insert: (tx: Transaction, batch: Row[], note: EnqueueDocuments) => Promise<void>,
+  ) => {
     for (const batch of batches(rows)) {
-      await db.transaction((tx) => insert(tx, batch));
+      await db.transaction(async (tx) => {
+        const found = new Map<SearchKind, readonly Document[]>();
+        await insert(tx, batch, async (_, kind, documents) => found.set(kind, documents));
+        for (const [kind, documents] of found) await addDocuments(tx, kind, documents);
+      });
       await indexer.work();
       onStored(batch.length);
     }
   };
-  await store(seedUsers(options), (tx, users) => insertUsers(tx, users, options.until));
+  await store(seedUsers(options), (tx, users, note) => insertUsers(tx, users, options.until, note));
   const userIds = await publishers(db, options);
-  await store(seedGames(options, userIds), (tx, games) => insertRecords(tx, gameKind, games));
-  await store(seedImagePosts(options, userIds), (tx, posts) => insertRecords(tx, imageKind, posts));
+  await store(seedGames(options, userIds), (tx, games, note) => insertRecords(tx, gameKind, games, note));
+  await store(seedImagePosts(options, userIds), (tx, posts, note) => insertRecords(tx, imageKind, posts, note));
 };
 
 const refuseRepetition = async (db: Database, options: SeedOptions): Promise<void> => {
@@ -63,8 +73,13 @@ const publishers = async (db: Database, options: SeedOptions): Promise<string[]>
   return users.map(({ id }) => idFromBytes(id));
 };
 
-const insertRecords = async (tx: Transaction, kind: ContentKind, records: readonly SeedRecord[]): Promise<void> => {
-  await publishAll(tx, kind, records);
+const insertRecords = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly SeedRecord[],
+  note: EnqueueDocuments,
+): Promise<void> => {
+  await publishAll(tx, kind, records, { note });
   await insertRows(
     tx,
     kind.favoriteTable,

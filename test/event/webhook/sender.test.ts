@@ -61,11 +61,12 @@ const deliver: typeof send = ({ url, body }) =>
     if (given) answer(given);
   });
 
-const start = (): void => {
+const start = (hold?: { isOn: () => Promise<boolean> }): void => {
   const { db, log, protection } = app.context;
   const sender = new WebhookSender(db, {
     log,
     pause: protection.maintenance,
+    hold,
     now: () => new Date(time),
     policy,
     secrets: webhookSecrets,
@@ -120,6 +121,23 @@ afterEach(async () => {
   }
 });
 afterAll(() => app.stop());
+
+test('nothing is sent while webhooks are held', async () => {
+  let isHeld = true;
+  let asked = 0;
+  start({
+    isOn: async () => {
+      asked += 1;
+      return isHeld;
+    },
+  });
+  const id = await create('/held');
+  const before = asked;
+  await until(() => asked > before + 1);
+  expect(sent).toEqual([]);
+  isHeld = false;
+  await untilState(id, 'active');
+});
 
 describe('an answer counts for the address that it was asked of:', () => {
   test('that of another one to the challenge is none', async () => {

@@ -21,6 +21,7 @@ import {
   resumeWebhook,
   rotateSecret,
 } from '../../../event/webhook/webhooks.ts';
+import { describePlace, leavePlace } from '../../../app/deployment/place.ts';
 import { WebhookSecrets } from '../../../event/webhook/secrets.ts';
 import { readUser } from '../../../user/service.ts';
 import { lengthOf, listOf, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
@@ -151,12 +152,25 @@ const resume = (): Command =>
   new Command('resume')
     .summary('have a webhook go on')
     .description(
-      'Has a webhook that is paused or disabled go on with the events that waited, once its endpoint has answered the challenge again.',
+      'Has a webhook that is paused or disabled go on with the events that waited, once its endpoint has answered the challenge again. ' +
+        'With --here, lets the service take the database for its own that was copied from another deployment: until then, ' +
+        'it holds all webhooks, since their receivers would hear from both.',
     )
-    .addArgument(idArgument())
-    .addHelpText('after', examples(`webhooks resume ${EXAMPLE_ID}`))
-    .action((id: string) =>
+    .addArgument(new Argument('[id]', 'the id of the webhook, from `webhooks list`'))
+    .option('--here', 'send from this deployment, within seconds and without a restart')
+    .addHelpText('after', examples(`webhooks resume ${EXAMPLE_ID}`, 'webhooks resume --here'))
+    .action((id: string | undefined, { here = false }: { here?: true | false }) =>
       within(async (db) => {
+        if ((id === undefined) !== here) throw new CommandError('Name a webhook, or give --here.', 2);
+        if (id === undefined) {
+          const before = await leavePlace(db, systemActor());
+          note(
+            before
+              ? `The database no longer belongs to the deployment at ${describePlace(before)}, but to the instances that run on it.`
+              : 'The database belongs to no other deployment.',
+          );
+          return;
+        }
         await db.transaction((tx) => resumeWebhook(tx, id, systemActor()));
         note('Resumed.');
       }),

@@ -28,16 +28,17 @@ export const doctorCommand = (): Command =>
         'instances that run, and what is stored twice in the newest rows. Prints a line for each, and the cure where one is ' +
         'needed. Changes nothing. The exit status is 1 if a check failed; warnings leave it at 0.',
     )
+    .option('--deep', 'also look at all pages of an SQLite file, which reads all of it')
     .option('--json', 'print one JSON object per line instead of sentences')
-    .addHelpText('after', examples('doctor', 'doctor --json'))
-    .action(async ({ json }: { json?: true }) => {
+    .addHelpText('after', examples('doctor', 'doctor --deep', 'doctor --json'))
+    .action(async ({ json, deep: isDeep = false }: { json?: true; deep?: true | false }) => {
       const config = readSettings();
       const limits = new PoolLimits();
       await withConnection(
         config,
         async (db) => {
           const found: Diagnosis[] = [];
-          for await (const diagnosis of examine(config, db, { perProcess: limits.total, describe })) {
+          for await (const diagnosis of examine(config, db, { perProcess: limits.total, describe, isDeep })) {
             found.push(diagnosis);
             if (json) printJsonLines([diagnosis]);
             else print(lineOf(diagnosis));

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
+import { placeOf } from '../../../app/deployment/place.ts';
 import type { Config } from '../../../config/config.ts';
 import type { WebhookSecrets } from '../../../event/webhook/secrets.ts';
 import { examples, PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
@@ -21,6 +22,15 @@ const tellOfKey = ({ webhooks: { total, unreadable } }: CheckResult, { place }: 
       ? `A backup does not hold the key of webhooks' secrets. The key here decrypts ${of}.`
       : `warning: a backup does not hold the key of webhooks' secrets, and the keys here do not decrypt ${of}. ` +
           `Until the key that they were encrypted with is in ${place}, nothing is sent to them.`,
+  );
+};
+
+/** Says that the service will hold webhooks, if it will. */
+const tellOfHold = ({ heldOf, webhooks: { total } }: CheckResult): void => {
+  if (heldOf === null || total === 0) return;
+  note(
+    `warning: it is of the deployment at ${heldOf}, and this is another one: its ${total} webhooks are held, since receivers would ` +
+      `hear from both. If the deployment has moved here for good, run: ${PROGRAM} webhooks resume --here`,
   );
 };
 
@@ -57,18 +67,21 @@ export const restoreCommand = (): Command =>
         import('../../../event/webhook/secrets.ts'),
       ]);
       const secrets = new Secrets(config);
+      const place = placeOf(config);
       if (check) {
-        const result = await checkBackup(file, { known, secrets });
+        const result = await checkBackup(file, { known, secrets, place });
         tellOfKey(result, secrets);
+        tellOfHold(result);
         if (json) printJsonLines([result]);
         else printCheck(result, config);
         return;
       }
       tellDatabase(config.databaseUrl);
       const result = await withCopyProgress(file, (onProgress) =>
-        restore({ database, file, known, secrets, onProgress }),
+        restore({ database, file, known, secrets, place, onProgress }),
       );
       tellOfKey(result, secrets);
+      tellOfHold(result);
       if (json) printJsonLines([result]);
       else printRestore(result, config);
     });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { actAs } from '../../../auth/audit/log.ts';
 import { PROGRAM } from '../../../base/version.ts';
+import { DATABASE_FAULTS, databaseFaultIn } from '../../../base/errors.ts';
 import { type Config, readConfig } from '../../../config/config.ts';
 import { describeAddress, IN_MEMORY, sqliteFile } from '../../../db/address.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
@@ -72,6 +73,13 @@ export const assertThere = ({ databaseUrl, isDatabaseNamed }: Config, url = data
   );
 };
 
+/** An error that means a damaged file, with the lines that say where the damage is; any other error as it is. */
+const withDamage = async (db: Database, error: unknown): Promise<unknown> => {
+  if (databaseFaultIn(error) !== 'corrupt') return error;
+  const found = await db.pageFaults?.().catch(() => []);
+  return new CommandError([`${DATABASE_FAULTS.corrupt}: restore a backup`, ...(found ?? [])].join('\n'));
+};
+
 /** Options of a connection, besides those of a database. */
 interface ConnectOptions extends DatabaseOptions {
   /** The address, if it is not that of the service. */
@@ -98,6 +106,8 @@ export const withConnection = async <T>(
   const db = await opened.Database.open(url, schema, { recordsEvents: config.recordsEvents, ...options });
   try {
     return await work(db);
+  } catch (error) {
+    throw await withDamage(db, error);
   } finally {
     await db.close();
   }

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { SqliteConnection } from '../binding/binding.ts';
 import { logOf } from './identity.ts';
+import { pageFaultsBy } from './pages.ts';
 import { OBJECTS, type SchemaObject } from './schema-objects.ts';
 import { ReadingThreads } from '../threads/threads.ts';
 
@@ -61,6 +62,8 @@ export interface Inspection {
   objects: SchemaObject[];
   /** The secrets of its webhooks, as they are stored. */
   secrets: { id: Uint8Array; secret: string }[];
+  /** JSON of the place of the deployment that it belongs to, if that is known. */
+  place: string | undefined;
 }
 
 interface Orphans {
@@ -73,20 +76,23 @@ export const inspect = async (source: string): Promise<Inspection> => {
   const threads = new ReadingThreads(source, () => undefined);
   const read = <Row>(sql: string): Promise<Row[]> => threads.read(sql, []) as Promise<Row[]>;
   try {
-    const pages = await read<{ integrity_check: string }>('PRAGMA integrity_check(3)');
-    const broken = pages.map(({ integrity_check: words }) => words).filter((words) => words !== 'ok');
-    if (broken.length > 0) return { faults: broken, migrations: [], objects: [], secrets: [] };
+    const broken = await pageFaultsBy(read, 'integrity_check');
+    if (broken.length > 0) return { faults: broken, migrations: [], objects: [], secrets: [], place: undefined };
     const orphans = await read<Orphans>(
       'SELECT "table", COUNT(*) AS count FROM pragma_foreign_key_check GROUP BY "table" ORDER BY "table"',
     );
     const objects = await read<SchemaObject>(OBJECTS);
     const has = (table: string): boolean => objects.some(({ type, name }) => type === 'table' && name === table);
     const applied = has('migrations') ? await read<{ name: string }>('SELECT name FROM migrations ORDER BY id') : [];
+    const [place] = has('deployment')
+      ? await read<{ value: string }>("SELECT value FROM deployment WHERE name = 'place'")
+      : [];
     return {
       faults: orphans.map(({ table, count }) => `${count} rows of ${table} refer to rows that are missing`),
       migrations: applied.map(({ name }) => name),
       objects,
       secrets: has('migrations') && has('webhooks') ? await read('SELECT id, secret FROM webhooks') : [],
+      place: place?.value,
     };
   } finally {
     await threads.close();

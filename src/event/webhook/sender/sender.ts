@@ -54,6 +54,8 @@ interface SenderOptions {
   log: Logger;
   /** While it is on, nothing is delivered. */
   pause: WritePause;
+  /** The same, where the database belongs to another deployment. */
+  hold?: Pick<WritePause, 'isOn'> | undefined;
   now: () => Date;
   policy: WebhookPolicy;
   secrets: WebhookSecrets;
@@ -90,7 +92,7 @@ export class WebhookSender {
     this.#holder = newId(options.now());
     this.#job = new BackgroundJob({
       turn: async () => {
-        if (!(await options.pause.isOn())) await this.#turn();
+        if (!(await options.pause.isOn()) && !(await options.hold?.isOn())) await this.#turn();
         return POLL_MS;
       },
       retryMs: RETRY_MS,

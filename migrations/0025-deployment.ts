@@ -1,0 +1,23 @@
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
+import { columnTypes, engineOf } from './columns.ts';
+
+/** What is known of the deployment that a database belongs to, and of the state of its file. */
+export class Deployment1765900000025 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const { text, longText, time } = columnTypes(engineOf(runner));
+    await runner.createTable(
+      new Table({
+        name: 'deployment',
+        columns: [
+          { name: 'name', ...text(16), isPrimary: true },
+          { name: 'value', ...longText },
+          { name: 'changed_at', ...time },
+        ],
+      }),
+    );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.dropTable('deployment');
+  }
+}

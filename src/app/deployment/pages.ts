@@ -1,0 +1,82 @@
+import type { Logger } from 'pino';
+import { performance } from '../../base/runtime.ts';
+import { Deadline } from '../../base/deadline.ts';
+import type { Reader } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { readFact, storeFact } from './entity.ts';
+
+const HOUR_MS = 3_600_000;
+/** The hours of the machine's day in which pages are checked. A service that does not run then checks them at another time. */
+const NIGHT = { from: 1, to: 5 };
+const NIGHTLY_MS = 20 * HOUR_MS;
+const LATEST_MS = 44 * HOUR_MS;
+/** After this time a part ends with its table. */
+const PART_MS = 10_000;
+/** A table that takes longer is left to `doctor --deep`. */
+const TABLE_MS = 600_000;
+
+/** What is known of the pages of an SQLite file. */
+export interface PageState {
+  /** The table that the next part begins with; null for the first one. */
+  next: string | null;
+  /** When the last round through all tables ended, UTC, ISO 8601. */
+  completedAt: string | null;
+  /** Where a table is damaged, by the last check of it. */
+  faults: Record<string, string>;
+}
+
+const NAME = 'pages';
+
+/** What the nightly checks have found so far; undefined before the first. */
+export const readPageState = async (reader: Pick<Reader, 'manager'>): Promise<PageState | undefined> =>
+  (await readFact<PageState>(reader, NAME))?.value;
+
+const isDue = (last: Date | undefined, now: Date): boolean => {
+  if (!last) return true;
+  const ageMs = now.getTime() - last.getTime();
+  const isNight = now.getHours() >= NIGHT.from && now.getHours() < NIGHT.to;
+  return ageMs >= (isNight ? NIGHTLY_MS : LATEST_MS);
+};
+
+/** Checks the pages of some tables of an SQLite file once a night, from where the last part ended, and remembers and logs damage. */
+export const checkPagesNightly = async (db: Database, now: Date, log: Logger): Promise<false> => {
+  const { background, pageFaults } = db;
+  if (!pageFaults) return false;
+  const known = await readFact<PageState>(background, NAME);
+  if (!isDue(known?.changedAt, now)) return false;
+  const began = performance.now();
+  const tables = await background.read<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+  );
+  const names = tables.map(({ name }) => name);
+  const next = known?.value.next ?? '';
+  const left = names.filter((name) => name >= next);
+  const faults = Object.fromEntries(Object.entries(known?.value.faults ?? {}).filter(([name]) => names.includes(name)));
+  for (let table = left.shift(); table !== undefined; table = left.shift()) {
+    const found = await faultsOf(db, table, log);
+    if (found.length === 0) delete faults[table];
+    else {
+      faults[table] = found.join('; ');
+      log.error({ table, faults: found }, 'the file of the database is damaged');
+    }
+    if (performance.now() - began > PART_MS) break;
+  }
+  const [first = null] = left;
+  const completedAt = first === null ? now.toISOString() : (known?.value.completedAt ?? null);
+  const value: PageState = { next: first, completedAt, faults };
+  await background.transaction((tx) => storeFact(tx, { name: NAME, value, changedAt: now }));
+  return false;
+};
+
+/** The faults of a table; none where it cannot be checked now, which the log tells. */
+const faultsOf = async ({ pageFaults }: Database, table: string, log: Logger): Promise<string[]> => {
+  const deadline = new Deadline(TABLE_MS);
+  try {
+    return (await pageFaults?.(deadline, table)) ?? [];
+  } catch (error) {
+    log.warn({ err: error, table }, 'the pages of a table could not be checked');
+    return [];
+  } finally {
+    deadline.close();
+  }
+};
