@@ -1,7 +1,7 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
 
-/** What is known of the deployment that a database belongs to, and of the state of its file. */
+/** Facts about the deployment that a database belongs to, and about the pages of its file. */
 export class Deployment1765900000025 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const { text, longText, time } = columnTypes(engineOf(runner));

@@ -135,45 +135,48 @@ describe('the pages of the file', () => {
     expect(lines).toEqual([]);
   });
 
-  (isSqlite ? test : test.skip)('that are damaged are told of with their place, by whatever meets them', async () => {
-    const { url, drop } = await createDatabase({ migrated: true });
-    const settings = { DATABASE_URL: url, WEBHOOK_SECRET_KEY: WEBHOOK_KEY };
-    try {
-      const root = await withDatabase(url, async (own) => {
-        const [row] = await own.read<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'games'");
-        return row?.rootpage ?? 0;
-      });
-      const path = url.slice('sqlite:'.length);
-      const handle = await open(path, 'r+');
-      await handle.write(Buffer.alloc(4096, 0xab), 0, 4096, (root - 1) * 4096);
-      await handle.close();
-      const where = new RegExp(`Tree ${root} page ${root}`);
-
-      expect((await examined('pages', [], settings)).health).toBe('skipped');
-      expect(await examined('pages', ['--deep'], settings)).toMatchObject({
-        code: 1,
-        health: 'failure',
-        message: expect.stringMatching(where),
-      });
-      for (const command of [['reconcile'], ['backup', `${path}.copy`]]) {
-        expect(await runCommand(command, { env: settings })).toMatchObject({
-          code: 1,
-          stderr: expect.stringMatching(where),
+  (isSqlite ? test : test.skip)(
+    'are named with their place where they are damaged: by doctor, reconcile, backup, log and metrics',
+    async () => {
+      const { url, drop } = await createDatabase({ migrated: true });
+      const settings = { DATABASE_URL: url, WEBHOOK_SECRET_KEY: WEBHOOK_KEY };
+      try {
+        const root = await withDatabase(url, async (own) => {
+          const [row] = await own.read<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'games'");
+          return row?.rootpage ?? 0;
         });
+        const path = url.slice('sqlite:'.length);
+        const handle = await open(path, 'r+');
+        await handle.write(Buffer.alloc(4096, 0xab), 0, 4096, (root - 1) * 4096);
+        await handle.close();
+        const where = new RegExp(`Tree ${root} page ${root}`);
+
+        expect((await examined('pages', [], settings)).health).toBe('skipped');
+        expect(await examined('pages', ['--deep'], settings)).toMatchObject({
+          code: 1,
+          health: 'failure',
+          message: expect.stringMatching(where),
+        });
+        for (const command of [['reconcile'], ['backup', `${path}.copy`]]) {
+          expect(await runCommand(command, { env: settings })).toMatchObject({
+            code: 1,
+            stderr: expect.stringMatching(where),
+          });
+        }
+        await withDatabase(url, async (own) => {
+          await checkPagesNightly(own, now(), log);
+          const figures = new DatabaseFigures(own);
+          await figures.renew();
+          expect(figures.latest.damagedTables).toBe(1);
+        });
+        expect(lines).toEqual([expect.stringMatching(where)]);
+        expect(await examined('pages', [], settings)).toMatchObject({
+          health: 'failure',
+          message: expect.stringMatching(/games: .*Tree/),
+        });
+      } finally {
+        await drop();
       }
-      await withDatabase(url, async (own) => {
-        await checkPagesNightly(own, now(), log);
-        const figures = new DatabaseFigures(own);
-        await figures.renew();
-        expect(figures.latest.damagedTables).toBe(1);
-      });
-      expect(lines).toEqual([expect.stringMatching(where)]);
-      expect(await examined('pages', [], settings)).toMatchObject({
-        health: 'failure',
-        message: expect.stringMatching(/games: .*Tree/),
-      });
-    } finally {
-      await drop();
-    }
-  });
+    },
+  );
 });

@@ -177,7 +177,7 @@ const pages = async (db: Database, isDeep: boolean): Promise<Finding> => {
   const faults = Object.entries(state.faults).map(([table, fault]) => `${table}: ${fault}`);
   if (faults.length > 0) return damaged(faults);
   return ok(
-    `Each night finds no damage; ${state.completedAt ? `the last one that ended with the last table was that of ${state.completedAt}` : 'not all tables had their turn yet'}.`,
+    `The nightly checks find no damage; ${state.completedAt ? `the last round through all tables ended at ${state.completedAt}` : 'not all tables had their turn yet'}.`,
   );
 };
 

@@ -15,7 +15,7 @@ const PART_MS = 10_000;
 /** A table that takes longer is left to `doctor --deep`. */
 const TABLE_MS = 600_000;
 
-/** What is known of the pages of an SQLite file. */
+/** The results of the nightly checks of an SQLite file. */
 export interface PageState {
   /** The table that the next part begins with; null for the first one. */
   next: string | null;
@@ -27,7 +27,7 @@ export interface PageState {
 
 const NAME = 'pages';
 
-/** What the nightly checks have found so far; undefined before the first. */
+/** The results of the nightly checks so far; undefined before the first. */
 export const readPageState = async (reader: Pick<Reader, 'manager'>): Promise<PageState | undefined> =>
   (await readFact<PageState>(reader, NAME))?.value;
 

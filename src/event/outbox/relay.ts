@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { In } from 'typeorm';
+import { In, MoreThan } from 'typeorm';
 import { performance } from '../../base/runtime.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Transaction } from '../../db/connection.ts';
@@ -35,9 +35,11 @@ const LEASE_MS = 400;
 const REACTIONS_MS = 1000;
 /** The pause after a failure. */
 const RETRY_MS = 1000;
-/** Transactions whose events are moved at once, and bytes of these events: an import stores hundreds in a transaction. */
+/** Transactions whose events are moved at once, and characters of these events: an import stores hundreds in a transaction. */
 const OUTBOX_ROWS = 200;
-const OUTBOX_BYTES = 2 ** 17;
+const OUTBOX_CHARACTERS = 2 ** 17;
+/** So many transactions are read first: the others only if these are small. */
+const FIRST_ROWS = 16;
 const REACTION_ROWS = 500;
 
 /** An event that gets a position. */
@@ -197,10 +199,8 @@ export class EventRelay {
       if (this.#isReplaced) return { events: 0, isLast: true, isAll: true };
       // They are locked before the other events are read, so that those of their records which happened earlier are among them.
       const pending = withReactions ? await lockReactions(tx) : [];
-      const { seqs, isLast } = await nextTransactions(tx);
-      const rows =
-        seqs.length === 0 ? [] : await outboxIn(tx).find({ where: { seq: In(seqs) }, order: { seq: 'ASC' } });
-      if (rows.length > 0) await outboxIn(tx).delete({ seq: In(seqs) });
+      const { rows, isLast } = await nextTransactions(tx);
+      if (rows.length > 0) await outboxIn(tx).delete({ seq: In(rows.map(({ seq }) => seq)) });
       // Where more events wait, the creations of their records may be among those.
       const reactions = isLast ? pending : [];
       await removeReactions(tx, reactions);
@@ -231,16 +231,22 @@ export class EventRelay {
   }
 }
 
-/** The transactions whose events are moved next, one at least, and whether no others wait. SQL: TypeORM has no function of a column. */
-const nextTransactions = async (tx: Transaction): Promise<{ seqs: number[]; isLast: boolean }> => {
-  const waiting = await tx.read<{ seq: number; bytes: number }>(
-    `SELECT seq, LENGTH(events) AS bytes FROM event_outbox ORDER BY seq LIMIT ${OUTBOX_ROWS}`,
-  );
-  let sum = 0;
-  const seqs = waiting
-    .filter(({ bytes }, index) => (sum += bytes) <= OUTBOX_BYTES || index === 0)
-    .map(({ seq }) => seq);
-  return { seqs, isLast: seqs.length === waiting.length && waiting.length < OUTBOX_ROWS };
+/** The transactions whose events are moved next, one at least, and whether no others wait. */
+const nextTransactions = async (tx: Transaction): Promise<{ rows: OutboxRow[]; isLast: boolean }> => {
+  const waiting = await outboxIn(tx).find({ order: { seq: 'ASC' }, take: FIRST_ROWS });
+  const last = waiting.at(-1);
+  if (last && waiting.length === FIRST_ROWS && fitting(waiting).length === FIRST_ROWS) {
+    const where = { seq: MoreThan(last.seq) };
+    waiting.push(...(await outboxIn(tx).find({ where, order: { seq: 'ASC' }, take: OUTBOX_ROWS - FIRST_ROWS })));
+  }
+  const rows = fitting(waiting);
+  return { rows, isLast: rows.length === waiting.length && waiting.length < OUTBOX_ROWS };
+};
+
+/** The first of these transactions whose events can be moved at once. */
+const fitting = (rows: readonly OutboxRow[]): OutboxRow[] => {
+  let length = 0;
+  return rows.filter(({ events }, index) => (length += events.length) <= OUTBOX_CHARACTERS || index === 0);
 };
 
 const reactionsEvent = (row: PendingReactionsRow): NextEvent => ({ ...row, slug: null, actorId: null });
