@@ -16,6 +16,7 @@ import { systemActor } from '../../src/auth/audit/log.ts';
 import { startApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
+import { runCli } from '../harness/app/program.ts';
 import { WEBHOOK_KEY } from '../harness/app/webhook-key.ts';
 import { withDatabase } from '../harness/http/load.ts';
 
@@ -123,12 +124,12 @@ describe('the pages of the file', () => {
       nexts.push((await readPageState(db))?.next);
     }
     expect(nexts).toEqual(['audit_entries', 'audit_entries', 'audit_entries', 'consumer_contracts']);
-    await at('2031-01-04T02:00:00', 0);
+    await at('2031-01-05T02:00:00', 0);
     expect(await readPageState(db)).toEqual({ next: 'consumer_uses', completedAt: null, faults: {} });
-    await at('2031-01-04T23:59:00');
+    await at('2031-01-05T23:59:00');
     expect((await readPageState(db))?.next).toBe('consumer_uses');
-    await at('2031-01-05T01:00:00');
-    const completedAt = new Date('2031-01-05T01:00:00').toISOString();
+    await at('2031-01-06T01:00:00');
+    const completedAt = new Date('2031-01-06T01:00:00').toISOString();
     expect(await readPageState(db)).toEqual({ next: null, completedAt, faults: {} });
     expect(await examined('pages')).toMatchObject({ health: 'ok' });
     expect(await examined('pages', ['--deep'])).toMatchObject({
@@ -144,6 +145,8 @@ describe('the pages of the file', () => {
       const { url, drop } = await createDatabase({ migrated: true });
       const settings = { DATABASE_URL: url, WEBHOOK_SECRET_KEY: WEBHOOK_KEY };
       try {
+        // By a process of its own, which leaves no log of the database behind when it ends.
+        await runCli(['seed', '--games', '5', '--images', '0', '--users', '2'], { env: settings });
         const root = await withDatabase(url, async (own) => {
           const [row] = await own.read<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'games'");
           return row?.rootpage ?? 0;
@@ -161,7 +164,8 @@ describe('the pages of the file', () => {
           message: expect.stringMatching(where),
         });
         for (const command of [['reconcile'], ['backup', `${path}.copy`]]) {
-          expect(await runCommand(command, { env: settings })).toMatchObject({
+          expect({ command, ...(await runCommand(command, { env: settings })) }).toMatchObject({
+            command,
             code: 1,
             stderr: expect.stringMatching(where),
           });

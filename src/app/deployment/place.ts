@@ -54,7 +54,7 @@ export const leavePlace = (db: Pick<WorkloadPool, 'transaction'>, by: Actor): Pr
     return before;
   });
 
-/** Holds webhooks back in a copy of another deployment's database: their receivers would hear from both. */
+/** Holds webhooks back in a copy of another deployment's database: receivers would get messages from both. */
 export class CopyHold {
   readonly #db: Pick<WorkloadPool, 'transaction'>;
   readonly #own: Place;
@@ -77,7 +77,7 @@ export class CopyHold {
     this.#recheckMs = recheckMs;
   }
 
-  /** Whether webhooks are held. Takes a database that belongs to nobody yet. @throws AppError where that cannot be told yet */
+  /** Whether webhooks are held. Claims a database without an owner. @throws AppError while the database does not answer */
   async isOn(): Promise<boolean> {
     if (this.#isHeld === false) return false;
     if (this.#isHeld && performance.now() - this.#checkedAt < this.#recheckMs) return true;

@@ -38,7 +38,7 @@ const RETRY_MS = 1000;
 /** Transactions whose events are moved at once, and characters of these events: an import stores hundreds in a transaction. */
 const OUTBOX_ROWS = 200;
 const OUTBOX_CHARACTERS = 2 ** 17;
-/** So many transactions are read first: the others only if these are small. */
+/** The transactions that are read first; the others are only read if these are small. */
 const FIRST_ROWS = 16;
 const REACTION_ROWS = 500;
 
