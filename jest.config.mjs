@@ -18,6 +18,7 @@ const programs = {
   languages: { global: 'TEST_LANGUAGES', find: available.findLanguages },
   go: { global: 'TEST_GO', find: available.findGo },
   haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
+  nginx: { global: 'TEST_NGINX', find: available.findNginx },
   faketime: { global: 'TEST_FAKETIME', find: available.findFaketime },
 };
 const ofTier = tests.filter((test) => (tier === 'vitess' ? test.engines.includes('vitess') : test.tier === tier));

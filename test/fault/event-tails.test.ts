@@ -10,7 +10,7 @@ import type { Output } from '../harness/app/app.ts';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
-import { type Haproxy, startHaproxy } from '../harness/faults/haproxy.ts';
+import { type PrintedBalancer, startHaproxy } from '../harness/faults/haproxy.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { startWriters } from '../harness/faults/writers.ts';
 import { freePorts } from '../harness/free-ports.mjs';
@@ -31,7 +31,7 @@ const MIB = 2 ** 20;
 
 let database: TestDatabase;
 let served: ServeProcess[] = [];
-let balancer: Haproxy | undefined;
+let balancer: PrintedBalancer | undefined;
 
 /** The positions that a client got which connects again and again. */
 class Resumer {

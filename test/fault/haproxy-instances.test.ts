@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { freePorts } from '../harness/free-ports.mjs';
-import { type Haproxy, startHaproxy } from '../harness/faults/haproxy.ts';
+import { type PrintedBalancer, startHaproxy } from '../harness/faults/haproxy.ts';
 import { startReaders } from '../harness/faults/readers.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { type Attempt, audit, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
@@ -36,7 +36,7 @@ let database: TestDatabase;
 let key: string;
 let ports: number[];
 let served: ServeProcess[];
-let balancer: Haproxy;
+let balancer: PrintedBalancer;
 
 const start = (port: number, program = PROGRAM, env: Environment = {}): Promise<ServeProcess> =>
   startServe({

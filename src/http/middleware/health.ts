@@ -5,7 +5,7 @@ import { Deadline } from '../../base/deadline.ts';
 import { AppError, databaseFaultIn } from '../../base/errors.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
 import { probeWrite } from '../../auth/idempotency/records.ts';
-import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
+import { LIVENESS_PATH, READINESS_PATHS } from '../routes.ts';
 import { readOnly } from './preconditions.ts';
 
 /** The time limit of the database, so that a health check is answered within two seconds. */
@@ -22,8 +22,14 @@ interface HealthOptions {
   stopping: AbortSignal;
 }
 
+/**
+ * What a check asks for: reads; writes; or `service`, which is also ready while the operator has it take no writes.
+ */
+type Purpose = keyof typeof READINESS_PATHS;
+
 /** Checks whether the service can work. Concurrent checks share the result. */
 class Readiness {
+  readonly #purpose: Purpose;
   readonly #db: Database;
   readonly #writability: WriteProbe;
   readonly #isReadOnly: () => Promise<boolean>;
@@ -34,14 +40,19 @@ class Readiness {
   /** The last answer, as logged: a reason, `ready` or `read-only`. */
   #logged: string | undefined;
 
-  constructor({ db, log, now, isReadOnly }: Omit<HealthOptions, 'stopping'>) {
+  constructor(
+    purpose: Purpose,
+    writability: WriteProbe,
+    { db, log, isReadOnly }: Pick<HealthOptions, 'db' | 'log' | 'isReadOnly'>,
+  ) {
+    this.#purpose = purpose;
     this.#db = db;
-    this.#log = log;
+    this.#log = purpose === 'service' ? log : log.child({ for: purpose });
     this.#isReadOnly = isReadOnly;
-    this.#writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
+    this.#writability = writability;
   }
 
-  /** Resolves to whether writes are taken. @throws AppError DATABASE_UNAVAILABLE */
+  /** Resolves to whether writes are taken, if that is asked. @throws AppError DATABASE_UNAVAILABLE, MAINTENANCE */
   assert(): Promise<'ready' | 'read-only'> {
     return (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined)));
   }
@@ -71,7 +82,11 @@ class Readiness {
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
       await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
-      if (await deadline.race(this.#isReadOnly())) return 'read-only';
+      if (this.#purpose === 'read') return 'ready';
+      if (await deadline.race(this.#isReadOnly())) {
+        if (this.#purpose === 'write') throw new AppError('MAINTENANCE');
+        return 'read-only';
+      }
       await deadline.race(this.#writability.assert());
       return 'ready';
     } catch (error) {
@@ -97,19 +112,24 @@ class Readiness {
 /**
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
  * the service is not stopping. While no writes are taken, those of the database are not tested, and the status is `read-only`.
+ * `/readyz/read` asks for no writes; `/readyz/write` is not ready while none are taken.
  */
-export const health = ({ db, log, now, isReadOnly, stopping }: HealthOptions): Router => {
+export const health = (options: HealthOptions): Router => {
+  const { db, now, stopping } = options;
   const router = express.Router({ caseSensitive: true, strict: true });
-  const readiness = new Readiness({ db, log, now, isReadOnly });
   router.all(LIVENESS_PATH, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
-  router.all(READINESS_PATH, readOnly, async (_request, response) => {
-    if (stopping.aborted) {
-      response.status(503).json({ status: 'stopping' });
-      return;
-    }
-    response.json({ status: await readiness.assert() });
-  });
+  const writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
+  for (const purpose of Object.keys(READINESS_PATHS) as Purpose[]) {
+    const readiness = new Readiness(purpose, writability, options);
+    router.all(READINESS_PATHS[purpose], readOnly, async (_request, response) => {
+      if (stopping.aborted) {
+        response.status(503).json({ status: 'stopping' });
+        return;
+      }
+      response.json({ status: await readiness.assert() });
+    });
+  }
   return router;
 };

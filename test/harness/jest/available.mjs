@@ -211,6 +211,22 @@ export const findHaproxy = () => {
   };
 };
 
+/** The path of nginx, and what to say if there is none. */
+export const findNginx = () => {
+  const nginx = find('nginx');
+  return {
+    nginx,
+    notices: nginx
+      ? []
+      : [
+          [
+            'No nginx found: the tests of its configuration in docs/scaling.md did not run.',
+            '  apt-get install --no-install-recommends nginx-light',
+          ],
+        ],
+  };
+};
+
 /** The library that moves the clock of a process, and what to say if there is none. */
 export const findFaketime = () => {
   const folders = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((name) => `/usr/lib/${name}/faketime`);
