@@ -113,6 +113,12 @@ export const openContext = async (
   const db = await Database.open(config.databaseUrl, schema, {
     statementMs: config.requestTimeoutMs,
     readUrl: config.databaseReadUrl,
+    maxLagMs: config.maxReplicaLagMs,
+    onLag: (replica, lagMs, isFresh) => {
+      if (isFresh) log.info({ replica }, 'a replica has caught up: reads use it again');
+      else if (lagMs === Infinity) log.warn({ replica }, 'a replica cannot be reached, or is empty, and is not used');
+      else log.warn({ replica, lagMs }, 'a replica lags behind by more than REPLICA_MAX_LAG, and is not used');
+    },
     observer: observer?.database,
     recordsEvents: config.recordsEvents,
     connect,
@@ -223,7 +229,13 @@ export const openContext = async (
         },
       }),
       sender,
-      registry: new InstanceRegistry(db.background, { workers: config.workers, now, log, pause: maintenance }),
+      registry: new InstanceRegistry(db.background, {
+        workers: config.workers,
+        isStamp: config.databaseReadUrl !== undefined,
+        now,
+        log,
+        pause: maintenance,
+      }),
       stopping: new AbortController(),
     },
   };

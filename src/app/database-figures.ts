@@ -43,6 +43,11 @@ export class DatabaseFigures {
     return this.#figures;
   }
 
+  /** How far each replica lags, in milliseconds. */
+  get replicaLags(): ReadonlyMap<string, number> {
+    return this.#db.replicaLags;
+  }
+
   /** Measures what can be measured now; the rest stays as it was. Never rejects. */
   async renew(): Promise<void> {
     const db = this.#db;

@@ -42,6 +42,8 @@ export interface Config {
   migrateDatabaseUrl: string;
   /** The database of anonymous reads, which may miss recent writes. */
   databaseReadUrl: string | undefined;
+  /** How far a replica may lag, in milliseconds, for reads to use it. */
+  maxReplicaLagMs: number;
   autoMigrate: boolean;
   /** Whether this instance takes no writes, and makes none by itself. */
   isReadOnly: boolean;
@@ -108,6 +110,7 @@ export interface Config {
 const UNUSED_BY_SANDBOX: readonly string[] = [
   'DATABASE_URL',
   'DATABASE_READ_URL',
+  'REPLICA_MAX_LAG',
   'MIGRATE_DATABASE_URL',
   'AUTO_MIGRATE',
   'READ_ONLY',
@@ -199,6 +202,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     isDatabaseNamed: present['DATABASE_URL'] !== undefined,
     migrateDatabaseUrl: data.MIGRATE_DATABASE_URL ?? data.DATABASE_URL,
     databaseReadUrl: data.DATABASE_READ_URL,
+    maxReplicaLagMs: data.REPLICA_MAX_LAG * 1000,
     autoMigrate: (data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:')) && !data.READ_ONLY,
     isReadOnly: data.READ_ONLY,
     logLevel: data.LOG_LEVEL,

@@ -139,6 +139,7 @@ export const variables = z.object({
   DATABASE_READ_URL: databaseUrl
     .refine((url) => !url.startsWith('sqlite:'), 'must be mysql://user:password@host:port/database or mariadb://…')
     .optional(),
+  REPLICA_MAX_LAG: wholeNumber(1, 86_400).default(5),
   MIGRATE_DATABASE_URL: databaseUrl.optional(),
   AUTO_MIGRATE: flag.optional(),
   READ_ONLY: flag.default(false),

@@ -20,6 +20,10 @@ export interface DatabaseOptions {
   statementMs?: number;
   /** The address of replicas, for reads that may miss what was stored a moment ago. */
   readUrl?: string | undefined;
+  /** How far a replica may lag, in milliseconds, for reads to use it (default: 5000). */
+  maxLagMs?: number | undefined;
+  /** Is told when a replica begins or ceases to lag so far; `lagMs` is infinite where it cannot be reached, or has no stamp. */
+  onLag?: ((replica: string, lagMs: number, isFresh: boolean) => void) | undefined;
   observer?: DatabaseObserver | undefined;
   /** Whether transactions record events (default: true). */
   recordsEvents?: boolean | undefined;
@@ -80,6 +84,8 @@ export interface Connection {
   /** Why the database is unavailable, if this error means that. A transaction that met it stored nothing. */
   faultOf: (error: unknown) => DatabaseFault | undefined;
   size: (deadline: Deadline) => Promise<DatabaseSize>;
+  /** How far each replica lags, in milliseconds. */
+  replicaLags?: (() => ReadonlyMap<string, number>) | undefined;
   /** Closes all connections. Running statements fail. */
   close: () => Promise<void>;
 }

@@ -216,6 +216,11 @@ export class Database extends WorkloadPool {
     return this.connection.size(deadline);
   }
 
+  /** How far each replica lags, in milliseconds; infinite where one cannot be reached. */
+  get replicaLags(): ReadonlyMap<string, number> {
+    return this.connection.replicaLags?.() ?? new Map();
+  }
+
   /** Disconnects at once. The caller has awaited its queries, or abandoned them. */
   async close(): Promise<void> {
     this.closing.end();

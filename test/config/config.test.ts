@@ -28,6 +28,7 @@ describe('configuration', () => {
     expect(readConfig({})).toMatchObject({
       port: 3000,
       databaseUrl: 'sqlite:data/content.db',
+      maxReplicaLagMs: 5000,
       autoMigrate: true,
       logLevel: 'info',
       publicUrl: undefined,
@@ -52,6 +53,7 @@ describe('configuration', () => {
       HOST: '::1',
       DATABASE_URL: 'mysql://me:p%40ss@db.example.com:3307/content',
       DATABASE_READ_URL: 'mysql://me:p%40ss@r1.example.com,r2.example.com/content',
+      REPLICA_MAX_LAG: '60',
       AUTO_MIGRATE: 'true',
       LOG_LEVEL: 'debug',
       PUBLIC_URL: 'https://api.example.com/base/',
@@ -68,6 +70,7 @@ describe('configuration', () => {
       host: '::1',
       databaseUrl: environment.DATABASE_URL,
       databaseReadUrl: environment.DATABASE_READ_URL,
+      maxReplicaLagMs: 60_000,
       autoMigrate: true,
       logLevel: 'debug',
       publicUrl: 'https://api.example.com/base',

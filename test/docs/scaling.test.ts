@@ -7,9 +7,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { createDatabase } from '../harness/app/database.ts';
+import { printedFor } from '../harness/faults/haproxy.ts';
 import { runGuide } from '../harness/documents/guide.ts';
 
-// What docs/scaling.md tells operators to do. Its balancer is tried in test/fault/haproxy-instances.test.ts.
+// What docs/scaling.md tells operators to do. Its balancers are tried in test/fault/haproxy-instances.test.ts and balancers.test.ts.
 
 describe('scaling guide', () => {
   test('the commands of the guide run on this database', async () => {
@@ -23,6 +24,13 @@ describe('scaling guide', () => {
       await rm(folder, { recursive: true });
       await database.drop();
     }
+  });
+
+  test('the balancer of compose.yaml asks, repeats and fails as the one of the guide', () => {
+    const rules = printedFor('haproxy').match(/^ {2}(?:acl|http-\w+|option http\w+|retry-on|retries|use_backend) .*$/gm) ?? [];
+    expect(rules.length).toBeGreaterThan(15);
+    const lines = new Set(readFileSync('deploy/haproxy/haproxy.cfg', 'utf8').split('\n'));
+    expect(rules.filter((rule) => !lines.has(rule))).toEqual([]);
   });
 
   test('the settings that the guide names are there', () => {

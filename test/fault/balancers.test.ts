@@ -37,7 +37,7 @@ interface Database {
 }
 
 const onSmallDisk = async (): Promise<Database> => {
-  const disk = mountSmallDisk(8);
+  const disk = mountSmallDisk(4);
   if (!disk) throw new Error('this machine lets nobody mount a disk');
   const filler = join(disk.folder, 'filler');
   return {
@@ -131,11 +131,13 @@ describe.each(balancers)('behind the %s of the guide', (name, startBalancer) => 
     const direct = served.map(({ base }) => clientOf(base));
     const untilWritesAre = (status: number): Promise<void> =>
       until(async () => {
+        // A log that has room takes a few more writes on a full disk.
+        await create(caller);
         const answers = await Promise.all(direct.map((client) => client.get('/readyz/write')));
         return answers.every((answer) => statusOf(answer) === status);
       });
     const checks = (): number =>
-      Math.min(...served.map((one) => one.log().match(/"url":"\/readyz|"path":"\/readyz/g)?.length ?? 0));
+      Math.min(...served.map((one) => one.log().match(/"path":"\/readyz/g)?.length ?? 0));
 
     await until(async () => statusOf(await create(caller)) === 200);
     await database.takeWrites(false);
@@ -174,9 +176,12 @@ describe('the HAProxy of the guide', () => {
 
   test('leaves a silent instance within six seconds', () => {
     const ms = (pattern: RegExp): number => Number(pattern.exec(text)?.[1]);
-    const [inter, fast, check, fall] = [/ inter (\d+)ms/, /fastinter (\d+)ms/, /timeout check (\d+)ms/, /fall (\d)/].map(
-      ms,
-    ) as [number, number, number, number];
+    const [inter, fast, check, fall] = [
+      / inter (\d+)ms/,
+      /fastinter (\d+)ms/,
+      /timeout check (\d+)ms/,
+      /fall (\d)/,
+    ].map(ms) as [number, number, number, number];
     expect(inter + fall * check + (fall - 1) * fast).toBeLessThan(6000);
   });
 

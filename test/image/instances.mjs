@@ -44,13 +44,13 @@ const balancerOf = async ({ root, work }, gateways) => {
   const [file, socket] = [join(work, 'haproxy.cfg'), join(work, 'haproxy.sock')];
   const listening = replaced(given, /^ {2}bind .*$/m, `  bind 127.0.0.1:${port}`);
   const asked = replaced(listening, /^global$/m, `global\n  stats socket ${socket}`);
-  writeFileSync(file, replaced(asked, /^ {2}server-template .*$/m, servers));
+  writeFileSync(file, replaced(asked, /^ {2}server-template .*$/gm, servers));
   const stop = await launch('haproxy', ['-db', '-f', file]);
   /** Resolves when it sends calls to all gateways. @throws Error if it does not in time */
   const usesAll = async () => {
     for (const end = Date.now() + 1000 * USED_SECONDS; Date.now() < end; await sleep(50)) {
       const states = await text(connect(socket).end('show stat\n')).catch(() => '');
-      if (states.match(/^gateways,gateway\d+,.*,UP,/gm)?.length === gateways.length) return;
+      if (states.match(/^(?:readers|writers),gateway\d+,.*,UP,/gm)?.length === 2 * gateways.length) return;
     }
     throw new Error('HAProxy does not use all gateways');
   };

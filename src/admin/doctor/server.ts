@@ -1,7 +1,7 @@
 import { currentDate, currentTime } from '../../base/runtime.ts';
 import { liveInstances } from '../../app/instances/registry.ts';
 import type { Config } from '../../config/config.ts';
-import { serverAddresses } from '../../db/address.ts';
+import { placeOf, serverAddresses } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { isDurable } from '../../db/durability.ts';
 import { findLack, SERVICE_PRIVILEGES } from '../../db/mysql/migration/privileges.ts';
@@ -31,6 +31,35 @@ const clock = ({ now }: ServerFacts, sentAt: number, answeredAt: number): Findin
   if (skew > SKEW_FAILURE_MS) return failure(message, cure);
   return skew > SKEW_WARNING_MS ? warning(message, cure) : ok(message);
 };
+
+/** Checks of how far each replica lags. */
+const replicaChecks = ({ databaseReadUrl, maxReplicaLagMs }: Config, db: Database): Check[] =>
+  (databaseReadUrl === undefined ? [] : serverAddresses(databaseReadUrl)).map((address) => ({
+    name: `replica ${placeOf(address)}`,
+    needsTables: true,
+    run: async () => {
+      // Loaded on demand, to keep the start short.
+      const { Replicas } = await import('../../db/mysql/replicas.ts');
+      const replicas = new Replicas([address], (sql) => db.read(sql), { maxLagMs: maxReplicaLagMs });
+      try {
+        await replicas.measure();
+        const lagMs = replicas.lags.get(placeOf(address)) ?? Infinity;
+        const fault = await replicas.fault(address);
+        const cure = 'Until it has caught up, calls without a key do not use it. Look at SHOW REPLICA STATUS on it.';
+        if (lagMs === Infinity && fault === undefined) {
+          return warning(
+            'It cannot be reached, or is empty.',
+            'Look at DATABASE_READ_URL, the server and the network.',
+          );
+        }
+        if (fault !== undefined) return warning(`It does not replicate: ${fault}.`, cure);
+        const message = `It lags by ${(lagMs / 1000).toFixed(1)} s; REPLICA_MAX_LAG is ${maxReplicaLagMs / 1000} s.`;
+        return lagMs > maxReplicaLagMs ? warning(message, cure) : ok(message);
+      } finally {
+        replicas.close();
+      }
+    },
+  }));
 
 /** Whether the server takes the connections of all instances. */
 const connections = (
@@ -101,5 +130,6 @@ export const serverChecks = (config: Config, db: Database, perProcess: number): 
         return connections(facts, { perProcess, processes: Math.max(seen, config.workers) });
       }),
     },
+    ...replicaChecks(config, db),
   ];
 };

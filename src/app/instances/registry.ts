@@ -10,8 +10,9 @@ import type { Deadline } from '../../base/deadline.ts';
 import { release } from '../../base/version.ts';
 import { instancesIn } from './entity.ts';
 
-/** How often an instance says that it runs. */
+/** How often an instance says that it runs; with replicas, by whose lag the time of its row is a stamp. */
 const INTERVAL_MS = 30_000;
+const STAMP_MS = 1000;
 /** An instance that was not seen for this time has ended without a word. */
 const LIVE_MS = 100_000;
 /** For how long the rows of such instances are kept. */
@@ -31,6 +32,8 @@ export interface Instance {
 
 interface RegistryOptions {
   workers: number;
+  /** Whether the lag of replicas is measured by the row. */
+  isStamp: boolean;
   now: () => Date;
   log: Logger;
   pause: WritePause;
@@ -51,7 +54,7 @@ export class InstanceRegistry {
     // The service runs as well without the row.
     this.#job = new BackgroundJob({
       turn: () => this.#store(),
-      retryMs: INTERVAL_MS,
+      retryMs: options.isStamp ? STAMP_MS : INTERVAL_MS,
       log: options.log,
       failure: 'the row of this instance could not be stored',
       level: 'debug',
@@ -79,14 +82,15 @@ export class InstanceRegistry {
   }
 
   async #store(): Promise<number> {
-    const { workers, now, pause } = this.#options;
-    if (await pause.isOn()) return INTERVAL_MS;
+    const { workers, isStamp, now, pause } = this.#options;
+    const pauseMs = isStamp ? STAMP_MS : INTERVAL_MS;
+    if (await pause.isOn()) return pauseMs;
     const row = { id: this.#id, host: hostname().slice(0, HOST_LENGTH), version: release, workers, seenAt: now() };
     await this.#db.transaction(async (tx) => {
       await instancesIn(tx).delete({ id: this.#id });
       await instancesIn(tx).insert(row);
     });
-    return INTERVAL_MS;
+    return pauseMs;
   }
 }
 

@@ -40,6 +40,8 @@ export interface HostLink {
 interface HostsOptions {
   /** Whether only a server that takes writes is fit. A single server is used without asking. */
   needsPrimary: boolean;
+  /** Whether a server may be used, of which it does not tell itself (default: each). */
+  mayUse?: (address: ServerAddress) => boolean;
 }
 
 /**
@@ -49,6 +51,7 @@ interface HostsOptions {
 export class Hosts {
   readonly addresses: readonly ServerAddress[];
   readonly #needsPrimary: boolean;
+  readonly #mayUse: ((address: ServerAddress) => boolean) | undefined;
   readonly #listeners = new Set<(node: Node, isGone: boolean) => void>();
   readonly #suspecting = new Set<(node: Node) => void>();
   /** Undefined until a search finds one. */
@@ -65,10 +68,11 @@ export class Hosts {
   #isWatching = false;
   #isClosed = false;
 
-  constructor(addresses: readonly ServerAddress[], { needsPrimary }: HostsOptions) {
+  constructor(addresses: readonly ServerAddress[], { needsPrimary, mayUse }: HostsOptions) {
     this.addresses = addresses;
     this.#needsPrimary = needsPrimary && addresses.length > 1;
-    if (addresses.length > 1) this.#watch = setInterval(() => void this.#look(), WATCH_MS).unref();
+    this.#mayUse = mayUse;
+    if (addresses.length > 1 || mayUse) this.#watch = setInterval(() => void this.#look(), WATCH_MS).unref();
   }
 
   /** Whether the last search found no server. */
@@ -211,6 +215,7 @@ export class Hosts {
   }
 
   async #ask(address: ServerAddress): Promise<Fitness> {
+    this.#assertUsable(address);
     const connection = await this.#open(address);
     try {
       const fitness = this.#needsPrimary ? await within(CONNECT_TIMEOUT_MS, fitnessOf(connection)) : 'fit';
@@ -250,7 +255,12 @@ export class Hosts {
     }
   }
 
+  #assertUsable(address: ServerAddress): void {
+    if (this.#mayUse?.(address) === false) throw connectionError('NO_FIT_HOST', 'lags behind');
+  }
+
   async #assertStillFit(node: Node): Promise<void> {
+    this.#assertUsable(node.address);
     const check = async (): Promise<void> => {
       this.#watcher ??= await this.#open(node.address);
       if (!this.#needsPrimary) await within(WATCH_TIMEOUT_MS, query(this.#watcher, 'DO 0'));

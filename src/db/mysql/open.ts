@@ -21,6 +21,7 @@ import { Hosts } from './hosts.ts';
 import { halfDoneOf, READ_PROGRESS } from './migration/journal.ts';
 import { whileMigrating } from './migration/lock.ts';
 import { assertMayMigrate } from './migration/privileges.ts';
+import { Replicas } from './replicas.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
 import { timeFromDb } from '../values.ts';
@@ -189,14 +190,18 @@ const ofReplicas = (observer: DatabaseObserver | undefined): DatabaseObserver | 
     pool: (name, usage) => (name === 'calls.reads' ? observer.pool('replicas.reads', usage) : unused),
   };
 
-/** Opens pools for reads on replicas. `areThere` is false for `REPLICA_PAUSE_MS` after none was reachable. */
+/**
+ * Opens pools for reads on replicas. `areThere` is false while all lag too far, and for `REPLICA_PAUSE_MS` after none was
+ * reachable.
+ */
 const openReplicas = (
   addresses: readonly ServerAddress[],
   statements: StatementBudget,
   engine: ServerEngine,
   options: DatabaseOptions,
+  replicas: Replicas,
 ) => {
-  const hosts = new Hosts(addresses, { needsPrimary: false });
+  const hosts = new Hosts(addresses, { needsPrimary: false, mayUse: (address) => replicas.isFresh(address) });
   const { pools, close } = openPools(hosts, statements, engine, {
     ...options,
     observer: ofReplicas(options.observer),
@@ -212,10 +217,12 @@ const openReplicas = (
   };
   return {
     get areThere() {
-      return currentTime() >= awayUntil;
+      return currentTime() >= awayUntil && replicas.hasFresh;
     },
+    lags: () => replicas.lags,
     read,
     close: () => {
+      replicas.close();
       close();
       hosts.close();
     },
@@ -233,7 +240,9 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     const { engine, isSharded } = await askServer(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
     const { pools, close: closePools } = openPools(hosts, statements, engine, options);
-    const replicas = replicaAddresses && openReplicas(replicaAddresses, statements, engine, options);
+    const lags = replicaAddresses && new Replicas(replicaAddresses, (sql) => pools.health.reads.read(sql, []), options);
+    await lags?.measure();
+    const replicas = lags && openReplicas(replicaAddresses, statements, engine, options, lags);
     return {
       dialect: dialectOf(engine, isSharded),
       dataSource,
@@ -269,6 +278,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       isInterrupted,
       isForeignKeyError,
       faultOf,
+      replicaLags: replicas?.lags,
       size: async (deadline) => {
         const [row] = (await pools.background.reads.read(SIZE, [], deadline)) as { bytes: number | string }[];
         return { bytes: Number(row?.bytes) };

@@ -161,6 +161,11 @@ export const catalogue = {
     help: 'Tables of an SQLite file with pages that the last nightly check found damaged; absent before the first one.',
     labels: [],
   },
+  database_replica_lag_seconds: {
+    type: 'gauge',
+    help: 'How far a replica of DATABASE_READ_URL lags behind the primary; +Inf where it cannot be reached.',
+    labels: ['replica'],
+  },
   migrations_pending: {
     type: 'gauge',
     help: 'Migrations of the running version that the database lacks.',

@@ -66,8 +66,8 @@ interface DatabaseFigures {
 /** Counts of the service's own parts, by their names in the metrics. */
 export interface MetricSources {
   engine: string;
-  /** The last figures of the database, as far as they are known. */
-  database: { readonly latest: DatabaseFigures };
+  /** The last figures of the database, as far as they are known, and how far each replica lags, in milliseconds. */
+  database: { readonly latest: DatabaseFigures; readonly replicaLags: ReadonlyMap<string, number> };
   /** Undefined where this process counts alone. */
   redis: { readonly isThere: boolean; readonly losses: number } | undefined;
   policies: readonly { name: string }[];
@@ -143,6 +143,9 @@ export class Metrics {
     figure('database_damaged_tables', ({ damagedTables }) => damagedTables);
     figure('migrations_pending', ({ pendingMigrations }) => pendingMigrations);
     figure('last_backup_timestamp_seconds', ({ lastBackup }) => lastBackup && lastBackup.getTime() / 1000);
+    gauge(this.#registry, 'database_replica_lag_seconds', (set) => {
+      for (const [replica, ms] of database.replicaLags) set(ms / 1000, replica);
+    });
   }
 
   #addRedis(redis: NonNullable<MetricSources['redis']>): void {

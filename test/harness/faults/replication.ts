@@ -50,8 +50,16 @@ export interface Replication {
   readUrl: string;
   /** Kills the primary, lets the replica take its place, and makes a replica of the former anew. */
   failOver(): Promise<void>;
+  /** Kills the replica. */
+  killReplica(): Promise<void>;
+  /** Starts a killed replica again, and resolves when it has caught up. */
+  startReplica(): Promise<void>;
   /** Kills the replica, and starts it again. */
   loseReplica(downMs: number): Promise<void>;
+  /** Has the replica get no changes, until it goes on. */
+  stopReplicating(): Promise<void>;
+  /** Resolves when the replica has caught up. */
+  goOnReplicating(): Promise<void>;
   /** Has the replica get changes and not apply them, for a while. Returns whether there were some. */
   lag(ms: number): Promise<boolean>;
   remove(): Promise<void>;
@@ -142,6 +150,11 @@ export const startReplication = async ({ isSemiSynchronous }: { isSemiSynchronou
 
   await query(primary.port, 'SET GLOBAL read_only = OFF');
   await rebuild();
+  const killReplica = (): Promise<void> => replica.server.kill();
+  const startReplica = async (): Promise<void> => {
+    await replica.server.start();
+    await untilReplicating();
+  };
   return {
     url,
     readUrl,
@@ -159,11 +172,19 @@ export const startReplication = async ({ isSemiSynchronous }: { isSemiSynchronou
       await replica.server.start();
       await rebuild();
     },
+    killReplica,
+    startReplica,
     loseReplica: async (downMs) => {
-      await replica.server.kill();
+      await killReplica();
       await sleep(downMs);
-      await replica.server.start();
-      await untilReplicating();
+      await startReplica();
+    },
+    stopReplicating: async () => {
+      await query(replica.port, 'STOP SLAVE');
+    },
+    goOnReplicating: async () => {
+      await query(replica.port, 'START SLAVE');
+      await until(isInStep);
     },
     lag: async (ms) => {
       await query(replica.port, 'STOP SLAVE SQL_THREAD');

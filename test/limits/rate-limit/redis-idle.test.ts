@@ -65,7 +65,7 @@ describe('a Redis that no call needs for several times the silence of a connecti
       deliveries: { delivered: 0, failed: 0 },
       lookUps: {},
     };
-    metrics.addSources({ engine: 'sqlite', database: { latest: {} }, redis: idle, ...none });
+    metrics.addSources({ engine: 'sqlite', database: { latest: {}, replicaLags: new Map() }, redis: idle, ...none });
     const measured = async (): Promise<number[]> =>
       samplesOf(await metrics.text()).flatMap(({ name, value }) => (name.includes('_redis_') ? [value] : []));
     expect(await measured()).toEqual([1, 0]);
