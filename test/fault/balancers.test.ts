@@ -112,9 +112,12 @@ const reasonOf = (ending: Ending): string => {
   return error.json.data.reason;
 };
 
+/** Large enough that a log with room on a full disk is soon used up. */
+const GAME = { title: 'a game', description: 'a'.repeat(5000) };
+
 const list = (client: Client) => client.call('game.list', { limit: 5, page: 1 });
 const create = (client: Client, key?: string) =>
-  client.call('game.create', { title: 'a game' }, key === undefined ? {} : { 'Idempotency-Key': key });
+  client.call('game.create', GAME, key === undefined ? {} : { 'Idempotency-Key': key });
 
 describe.each(balancers)('behind the %s of the guide', (name, startBalancer) => {
   let database: Database;

@@ -81,7 +81,7 @@ class Readiness {
   async #check(): Promise<'ready' | 'read-only'> {
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
-      await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
+      await deadline.race(this.#isMigrated ? this.#ping(deadline) : this.#assertMigrated(deadline));
       if (this.#purpose === 'read') return 'ready';
       if (await deadline.race(this.#isReadOnly())) {
         if (this.#purpose === 'write') throw new AppError('MAINTENANCE');
@@ -97,6 +97,16 @@ class Readiness {
       });
     } finally {
       deadline.close();
+    }
+  }
+
+  async #ping(deadline: Deadline): Promise<void> {
+    try {
+      await this.#db.ping(deadline);
+    } catch (error) {
+      // SQLite tells of the last refused write, also where it can be read.
+      const fault = databaseFaultIn(error);
+      if (this.#purpose !== 'read' || (fault !== 'disk_full' && fault !== 'read_only')) throw error;
     }
   }
 
