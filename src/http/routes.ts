@@ -8,15 +8,14 @@ export const API_PATH = '/api/trpc/';
 /** Where the Model Context Protocol is spoken. */
 export const MCP_PATH = '/mcp';
 export const LIVENESS_PATH = '/healthz';
-/** Where balancers ask whether the service is ready: for all, for reads, and for writes. */
-export const READINESS_PATHS = { service: '/readyz', read: '/readyz/read', write: '/readyz/write' } as const;
+export const READINESS_PATH = '/readyz';
 
 /** By the beginnings of their paths; the pages have the rest. */
 const groups: readonly (readonly [prefix: string, route: Route])[] = [
   [API_PREFIX, { group: 'trpc', pattern: `${API_PATH}{procedures}` }],
   [MCP_PATH, { group: 'mcp', pattern: MCP_PATH }],
   [LIVENESS_PATH, { group: 'health' }],
-  [READINESS_PATHS.service, { group: 'health' }],
+  [READINESS_PATH, { group: 'health' }],
 ];
 const pages: Route = { group: 'site' };
 
@@ -35,7 +34,5 @@ export const pathOf = (url: string): string => {
 export const routeOf = (url: string): Route =>
   procedureRoutes.get(pathOf(url)) ?? groups.find(([prefix]) => url.startsWith(prefix))?.[1] ?? pages;
 
-const healthChecks: ReadonlySet<string> = new Set([LIVENESS_PATH, ...Object.values(READINESS_PATHS)]);
-
 /** Whether a path is one of a health check, which does not wait behind other requests. */
-export const isHealthCheck = (path: string): boolean => healthChecks.has(path);
+export const isHealthCheck = (path: string): boolean => path === LIVENESS_PATH || path === READINESS_PATH;

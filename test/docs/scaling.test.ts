@@ -27,7 +27,8 @@ describe('scaling guide', () => {
   });
 
   test('the balancer of compose.yaml asks, repeats and fails as the one of the guide', () => {
-    const rules = printedFor('haproxy').match(/^ {2}(?:acl|http-\w+|option http\w+|retry-on|retries|use_backend) .*$/gm) ?? [];
+    const rules =
+      printedFor('haproxy').match(/^ {2}(?:acl|http-\w+|option http\w+|retry-on|retries|use_backend) .*$/gm) ?? [];
     expect(rules.length).toBeGreaterThan(15);
     const lines = new Set(readFileSync('deploy/haproxy/haproxy.cfg', 'utf8').split('\n'));
     expect(rules.filter((rule) => !lines.has(rule))).toEqual([]);

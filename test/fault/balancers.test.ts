@@ -136,11 +136,10 @@ describe.each(balancers)('behind the %s of the guide', (name, startBalancer) => 
       until(async () => {
         // A log that has room takes a few more writes on a full disk.
         await create(caller);
-        const answers = await Promise.all(direct.map((client) => client.get('/readyz/write')));
+        const answers = await Promise.all(direct.map((client) => client.get('/readyz?for=write')));
         return answers.every((answer) => statusOf(answer) === status);
       });
-    const checks = (): number =>
-      Math.min(...served.map((one) => one.log().match(/"path":"\/readyz/g)?.length ?? 0));
+    const checks = (): number => Math.min(...served.map((one) => one.log().match(/"path":"\/readyz/g)?.length ?? 0));
 
     await until(async () => statusOf(await create(caller)) === 200);
     await database.takeWrites(false);
@@ -149,7 +148,7 @@ describe.each(balancers)('behind the %s of the guide', (name, startBalancer) => 
     const before = checks();
     if (name === 'haproxy') await until(() => checks() > before + 8);
     for (let n = 0; n < 8; n += 1) expect(statusOf(await list(caller))).toBe(200);
-    expect(await Promise.all(direct.map((client) => client.get('/readyz/read')))).toMatchObject(
+    expect(await Promise.all(direct.map((client) => client.get('/readyz?for=read')))).toMatchObject(
       direct.map(() => ({ status: 200, text: '{"status":"ready"}' })),
     );
     expect(reasonOf(await create(caller, randomUUID()))).toBe('DATABASE_UNAVAILABLE');

@@ -43,7 +43,8 @@ const newest = async (): Promise<string | undefined> => {
   const { result } = JSON.parse(text) as { result: { data: { json: Output<'game.list'> } } };
   return result.data.json.items[0]?.title;
 };
-const logged = (words: string): Promise<void> => until(() => served.log().includes(words), { seen: () => served.log() });
+const logged = (words: string): Promise<void> =>
+  until(() => served.log().includes(words), { seen: () => served.log() });
 /** The greatest lag but that of the primary, which is no replica: in seconds, as Prometheus sees it. */
 const lags = async (): Promise<number[]> => {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
@@ -78,7 +79,10 @@ test('a replica that lags or is gone is left until it has caught up, and log, me
   expect(await newest()).toBe('second');
   expect((await lags()).filter((lag) => lag > 5)).toHaveLength(2);
   expect(await doctor()).toContainEqual(
-    expect.objectContaining({ health: 'warning', message: expect.stringMatching(/does not replicate: Slave_\w+ is No/) }),
+    expect.objectContaining({
+      health: 'warning',
+      message: expect.stringMatching(/does not replicate: Slave_\w+ is No/),
+    }),
   );
 
   await replication.goOnReplicating();

@@ -63,8 +63,8 @@ describe('maintenance', () => {
       );
       expect((await one.call('game.list', { limit: 10, page: 1 }, author.key)).total).toBe(1);
       expect((await one.http.get('/readyz')).body).toEqual({ status: 'read-only' });
-      expect((await one.http.get('/readyz/read')).body).toEqual({ status: 'ready' });
-      const { status: state, body: refused } = await one.http.get('/readyz/write');
+      expect((await one.http.get('/readyz?for=read')).body).toEqual({ status: 'ready' });
+      const { status: state, body: refused } = await one.http.get('/readyz?for=write');
       expect([state, refused.error.json.data.reason]).toEqual([503, 'MAINTENANCE']);
     }
   });

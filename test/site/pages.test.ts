@@ -20,13 +20,16 @@ describe('pages', () => {
 
   test('/healthz and /readyz answer', async () => {
     expect(await page('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
-    for (const path of ['/readyz', '/readyz/read', '/readyz/write'])
+    for (const path of ['/readyz', '/readyz?for=read', '/readyz?for=write'])
       expect(await page(path)).toMatchObject({ status: 200, body: { status: 'ready' } });
-    expect(await page('/readyz/all')).toMatchObject({ status: 404 });
+    expect(await page('/readyz?for=all')).toMatchObject({
+      status: 400,
+      body: { error: { json: { data: { reason: 'VALIDATION_FAILED', hint: expect.stringContaining('`for`') } } } },
+    });
     expect(await page('/healthz', {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
   });
 
-  test.each(['/healthz', '/readyz', '/readyz/read', '/', '/docs', '/docs/', '/openapi.json'])('%s can only be read', async (path) => {
+  test.each(['/healthz', '/readyz', '/readyz?for=read', '/', '/docs', '/docs/', '/openapi.json'])('%s can only be read', async (path) => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       expect(await page(path, {}, method)).toMatchObject({
         status: 405,

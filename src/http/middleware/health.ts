@@ -5,7 +5,7 @@ import { Deadline } from '../../base/deadline.ts';
 import { AppError, databaseFaultIn } from '../../base/errors.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
 import { probeWrite } from '../../auth/idempotency/records.ts';
-import { LIVENESS_PATH, READINESS_PATHS } from '../routes.ts';
+import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
 import { readOnly } from './preconditions.ts';
 
 /** The time limit of the database, so that a health check is answered within two seconds. */
@@ -22,10 +22,9 @@ interface HealthOptions {
   stopping: AbortSignal;
 }
 
-/**
- * What a check asks for: reads; writes; or `service`, which is also ready while the operator has it take no writes.
- */
-type Purpose = keyof typeof READINESS_PATHS;
+/** What a check asks for: reads; writes; or `service`, which is also ready while the operator has it take no writes. */
+const purposes = ['service', 'read', 'write'] as const;
+type Purpose = (typeof purposes)[number];
 
 /** Checks whether the service can work. Concurrent checks share the result. */
 class Readiness {
@@ -122,7 +121,7 @@ class Readiness {
 /**
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
  * the service is not stopping. While no writes are taken, those of the database are not tested, and the status is `read-only`.
- * `/readyz/read` asks for no writes; `/readyz/write` is not ready while none are taken.
+ * `/readyz?for=read` asks for no writes; `/readyz?for=write` is not ready while none are taken.
  */
 export const health = (options: HealthOptions): Router => {
   const { db, now, stopping } = options;
@@ -131,15 +130,15 @@ export const health = (options: HealthOptions): Router => {
     response.json({ status: 'ok' });
   });
   const writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
-  for (const purpose of Object.keys(READINESS_PATHS) as Purpose[]) {
-    const readiness = new Readiness(purpose, writability, options);
-    router.all(READINESS_PATHS[purpose], readOnly, async (_request, response) => {
-      if (stopping.aborted) {
-        response.status(503).json({ status: 'stopping' });
-        return;
-      }
-      response.json({ status: await readiness.assert() });
-    });
-  }
+  const readiness = new Map(purposes.map((purpose) => [purpose, new Readiness(purpose, writability, options)]));
+  router.all(READINESS_PATH, readOnly, async (request, response) => {
+    const asked = readiness.get((request.query['for'] ?? 'service') as Purpose);
+    if (!asked) throw new AppError('VALIDATION_FAILED', { hint: '`for` must be `read` or `write`, or be left out.' });
+    if (stopping.aborted) {
+      response.status(503).json({ status: 'stopping' });
+      return;
+    }
+    response.json({ status: await asked.assert() });
+  });
   return router;
 };

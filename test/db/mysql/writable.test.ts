@@ -39,8 +39,8 @@ const listStatus = async (): Promise<number> => (await app.send('game.list', { l
 
 const expectUnready = async (): Promise<void> => {
   expect(await untilReadiness(503)).toContain('"hint":"The database takes no writes."');
-  expect((await app.http.get('/readyz/write')).status).toBe(503);
-  expect((await app.http.get('/readyz/read')).body).toEqual({ status: 'ready' });
+  expect((await app.http.get('/readyz?for=write')).status).toBe(503);
+  expect((await app.http.get('/readyz?for=read')).body).toEqual({ status: 'ready' });
   expect(await listStatus()).toBe(200);
   expect((await app.http.get('/healthz')).status).toBe(200);
 };

@@ -40,7 +40,8 @@ const configurationFor = (program: 'haproxy' | 'nginx', port: number, ports: rea
       const service = ports[services.get(address) ?? 0];
       return service === undefined ? '' : `${start}127.0.0.1:${service}${end}`;
     });
-  if (services.size < ports.length) throw new Error(`${GUIDE} balances ${services.size} services, not ${ports.length}.`);
+  if (services.size < ports.length)
+    throw new Error(`${GUIDE} balances ${services.size} services, not ${ports.length}.`);
   return text;
 };
 
