@@ -160,17 +160,17 @@ export class Database extends WorkloadPool {
     return this.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
   }
 
-  /** The names of the migrations that are due. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
-  async pendingMigrations(deadline?: Deadline): Promise<string[]> {
-    const applied = new Set(await this.appliedMigrations(deadline));
+  /** The names of the migrations that are due, read by this pool. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
+  async pendingMigrations(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<string[]> {
+    const applied = new Set(await this.appliedMigrations(deadline, pool));
     return this.migrationNames.filter((name) => !applied.has(name));
   }
 
   /** The names of the migrations that were applied, in that order. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
-  async appliedMigrations(deadline?: Deadline): Promise<string[]> {
-    await this.ping(deadline);
+  async appliedMigrations(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<string[]> {
+    await this.ping(deadline, pool);
     try {
-      const rows = await this.health.read<{ name: string }>('SELECT name FROM migrations ORDER BY id', [], deadline);
+      const rows = await pool.read<{ name: string }>('SELECT name FROM migrations ORDER BY id', [], deadline);
       return rows.map((row) => row.name);
     } catch (error) {
       if (error instanceof AppError) throw error;
@@ -207,8 +207,8 @@ export class Database extends WorkloadPool {
   }
 
   /** Asks whether the database answers. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
-  async ping(deadline?: Deadline): Promise<void> {
-    await this.health.read('SELECT 1', [], deadline);
+  async ping(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<void> {
+    await pool.read('SELECT 1', [], deadline);
   }
 
   /** The size of the database and, on SQLite, of its file system. */

@@ -72,7 +72,13 @@ describe('doctor', () => {
       await tx.execute('UPDATE instances SET version = ?', ['0.9.0']);
     });
     await runCommand(['maintenance', 'on', '--note', 'a move'], { env: { DATABASE_URL: app.databaseUrl } });
-    const { code, found } = await examined({ REDIS_URL: 'redis://127.0.0.1:1', WORKERS: '200', RATE_LIMITS: 'off' });
+    const { code, found } = await examined({
+      REDIS_URL: 'redis://127.0.0.1:1',
+      WORKERS: '200',
+      RATE_LIMITS: 'off',
+      // Nobody answers there.
+      DATABASE_READ_URL: 'mariadb://root@127.0.0.1:1/content',
+    });
     expect(code).toBe(1);
     expect(found['consistency']).toMatchObject({
       health: 'failure',
@@ -82,6 +88,10 @@ describe('doctor', () => {
     expect(found['instances']).toMatchObject({ health: 'warning', message: expect.stringContaining('0.9.0') });
     expect(found['mode']).toMatchObject({ health: 'warning', message: expect.stringContaining('a move') });
     expect(found['Redis']).toMatchObject({ health: 'failure', message: expect.stringContaining('cannot be reached') });
+    expect(found['replica 127.0.0.1:1']).toMatchObject({
+      health: 'warning',
+      message: expect.stringContaining('cannot be reached'),
+    });
     if (!isSqlite) expect(found['connections']).toMatchObject({ health: 'failure' });
   });
 

@@ -29,15 +29,18 @@ describe('pages', () => {
     expect(await page('/healthz', {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
   });
 
-  test.each(['/healthz', '/readyz', '/readyz?for=read', '/', '/docs', '/docs/', '/openapi.json'])('%s can only be read', async (path) => {
-    for (const method of ['POST', 'PUT', 'DELETE']) {
-      expect(await page(path, {}, method)).toMatchObject({
-        status: 405,
-        headers: { allow: 'GET, HEAD' },
-        body: { error: { json: { data: { reason: 'METHOD_NOT_SUPPORTED', path: null } } } },
-      });
-    }
-  });
+  test.each(['/healthz', '/readyz', '/readyz?for=read', '/', '/docs', '/docs/', '/openapi.json'])(
+    '%s can only be read',
+    async (path) => {
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        expect(await page(path, {}, method)).toMatchObject({
+          status: 405,
+          headers: { allow: 'GET, HEAD' },
+          body: { error: { json: { data: { reason: 'METHOD_NOT_SUPPORTED', path: null } } } },
+        });
+      }
+    },
+  );
 
   test('/docs leads to the docs page', async () => {
     const { status, headers } = await page('/docs');

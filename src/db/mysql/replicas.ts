@@ -111,7 +111,7 @@ export class Replicas {
     }
   }
 
-  /** What the server of a replica says of its replication that does not run; undefined where it runs, or may not be asked. */
+  /** The server's own words about a replication that is stopped; undefined where it runs, or the account may not ask. */
   async fault(address: ServerAddress): Promise<string | undefined> {
     const [status] = await this.#query(address, 'SHOW REPLICA STATUS').catch(() => []);
     const stopped = RUNNING.filter((name) => status?.[name] !== undefined && status[name] !== 'Yes');

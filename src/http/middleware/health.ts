@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError, databaseFaultIn } from '../../base/errors.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
 import { probeWrite } from '../../auth/idempotency/records.ts';
 import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
@@ -22,7 +23,7 @@ interface HealthOptions {
   stopping: AbortSignal;
 }
 
-/** What a check asks for: reads; writes; or `service`, which is also ready while the operator has it take no writes. */
+/** The purposes of a check. `service` is also ready while the operator has the service take no writes. */
 const purposes = ['service', 'read', 'write'] as const;
 type Purpose = (typeof purposes)[number];
 
@@ -78,9 +79,12 @@ class Readiness {
   }
 
   async #check(): Promise<'ready' | 'read-only'> {
+    const db = this.#db;
+    // On SQLite, health checks also remember the last refused write.
+    const pool = this.#purpose === 'read' ? db.keys : db.health;
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
-      await deadline.race(this.#isMigrated ? this.#ping(deadline) : this.#assertMigrated(deadline));
+      await deadline.race(this.#isMigrated ? db.ping(deadline, pool) : this.#assertMigrated(deadline, pool));
       if (this.#purpose === 'read') return 'ready';
       if (await deadline.race(this.#isReadOnly())) {
         if (this.#purpose === 'write') throw new AppError('MAINTENANCE');
@@ -99,18 +103,8 @@ class Readiness {
     }
   }
 
-  async #ping(deadline: Deadline): Promise<void> {
-    try {
-      await this.#db.ping(deadline);
-    } catch (error) {
-      // SQLite tells of the last refused write, also where it can be read.
-      const fault = databaseFaultIn(error);
-      if (this.#purpose !== 'read' || (fault !== 'disk_full' && fault !== 'read_only')) throw error;
-    }
-  }
-
-  async #assertMigrated(deadline: Deadline): Promise<void> {
-    const pending = await this.#db.pendingMigrations(deadline);
+  async #assertMigrated(deadline: Deadline, pool: WorkloadPool): Promise<void> {
+    const pending = await this.#db.pendingMigrations(deadline, pool);
     if (pending.length > 0) {
       throw new AppError('DATABASE_UNAVAILABLE', { hint: `Migrations are due: ${pending.join(', ')}.` });
     }
