@@ -203,11 +203,12 @@ describe('the HAProxy of the guide', () => {
         await until(isReady);
         silent.child.kill('SIGSTOP');
         const endings = await Promise.all(
-          callers.map(async (client, index) => {
-            if (index % 3 === 0) return ['read', await list(client)] as const;
-            if (index % 3 === 1) return ['write', await create(client)] as const;
-            return ['repeatable', await create(client, randomUUID())] as const;
-          }),
+          callers.flatMap((client) => [
+            // On a connection that was used before, HAProxy closes it in place of an answer.
+            create(clientOf(own.url, key)).then((ending) => ['write', ending] as const),
+            create(clientOf(own.url, key), randomUUID()).then((ending) => ['repeatable', ending] as const),
+            list(client).then((ending) => ['read', ending] as const),
+          ]),
         );
         const cut = endings.filter(([, ending]) => statusOf(ending) !== 200);
         expect(cut.length).toBeGreaterThan(0);
