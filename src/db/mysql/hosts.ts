@@ -40,7 +40,7 @@ export interface HostLink {
 interface HostsOptions {
   /** Whether only a server that takes writes is fit. A single server is used without asking. */
   needsPrimary: boolean;
-  /** Whether a server may be used, of which it does not tell itself (default: each). */
+  /** Whether a server may be used, by facts that the server does not tell (default: each). */
   mayUse?: (address: ServerAddress) => boolean;
 }
 
