@@ -1,4 +1,4 @@
-import express, { type Router } from 'express';
+import express, { type Response, type Router } from 'express';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../base/deadline.ts';
@@ -125,14 +125,12 @@ export const health = (options: HealthOptions): Router => {
   });
   const writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
   const readiness = new Map(purposes.map((purpose) => [purpose, new Readiness(purpose, writability, options)]));
-  router.all(READINESS_PATH, readOnly, async (request, response) => {
-    const asked = readiness.get((request.query['for'] ?? 'service') as Purpose);
+  const answer = async (purpose: unknown, response: Response): Promise<void> => {
+    const asked = readiness.get((purpose ?? 'service') as Purpose);
     if (!asked) throw new AppError('VALIDATION_FAILED', { hint: '`for` must be `read` or `write`, or be left out.' });
-    if (stopping.aborted) {
-      response.status(503).json({ status: 'stopping' });
-      return;
-    }
-    response.json({ status: await asked.assert() });
-  });
+    if (stopping.aborted) response.status(503).json({ status: 'stopping' });
+    else response.json({ status: await asked.assert() });
+  };
+  router.all(READINESS_PATH, readOnly, ({ query }, response) => answer(query['for'], response));
   return router;
 };
