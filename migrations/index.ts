@@ -17,6 +17,7 @@ import { FailedCalls1765000000016 } from './0016-failed-calls.ts';
 import { ConsumerContracts1765100000017 } from './0017-consumer-contracts.ts';
 import { KeyLineage1765200000018 } from './0018-key-lineage.ts';
 import { OlderSecrets1765300000019 } from './0019-older-secrets.ts';
+import { InstanceWebhookKeys1765400000020 } from './0020-instance-webhook-keys.ts';
 import { KeyEndings1765700000023 } from './0023-key-endings.ts';
 import { Deployment1765900000025 } from './0025-deployment.ts';
 
@@ -41,6 +42,7 @@ export const migrations = [
   ConsumerContracts1765100000017,
   KeyLineage1765200000018,
   OlderSecrets1765300000019,
+  InstanceWebhookKeys1765400000020,
   KeyEndings1765700000023,
   Deployment1765900000025,
 ];

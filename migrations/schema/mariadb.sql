@@ -258,6 +258,7 @@ CREATE TABLE `instances` (
   `version` varchar(100) NOT NULL,
   `workers` int(10) unsigned NOT NULL,
   `seen_at` datetime(3) NOT NULL,
+  `webhook_keys` varchar(200) DEFAULT NULL,
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

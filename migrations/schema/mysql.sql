@@ -258,6 +258,7 @@ CREATE TABLE `instances` (
   `version` varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   `workers` int unsigned NOT NULL,
   `seen_at` datetime(3) NOT NULL,
+  `webhook_keys` varchar(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

@@ -102,7 +102,7 @@ CREATE INDEX "image_posts_latest" ON "image_posts" ("created_at", "id") ;
 
 CREATE INDEX "image_posts_views" ON "image_posts" ("view_count", "created_at", "id") ;
 
-CREATE TABLE "instances" ("id" blob PRIMARY KEY NOT NULL, "host" varchar(200) NOT NULL, "version" varchar(100) NOT NULL, "workers" integer NOT NULL, "seen_at" datetime NOT NULL);
+CREATE TABLE "instances" ("id" blob PRIMARY KEY NOT NULL, "host" varchar(200) NOT NULL, "version" varchar(100) NOT NULL, "workers" integer NOT NULL, "seen_at" datetime NOT NULL, webhook_keys varchar(200));
 
 CREATE TABLE "key_quotas" ("key_id" blob NOT NULL, "day" varchar(10) NOT NULL, "what" varchar(16) NOT NULL, "n" integer NOT NULL, PRIMARY KEY ("key_id", "day", "what"));
 

@@ -223,6 +223,7 @@ export const openContext = async (
         pause: maintenance,
         // No other process writes into a space of the sandbox.
         isAlone: config.sandbox,
+        hasWorkers: config.workers > 1,
         onMoved: () => {
           tails.poke();
           sender.poke();
@@ -232,6 +233,7 @@ export const openContext = async (
       registry: new InstanceRegistry(db.background, {
         workers: config.workers,
         isStamp: config.databaseReadUrl !== undefined,
+        secrets,
         now,
         log,
         pause: maintenance,
@@ -269,7 +271,7 @@ export const metricSources = ({ db, auth, protection, routers, tails, lifecycle 
     ...(auth.uses && { key_uses: auth.uses.counts, consumer_uses: auth.uses.parts, failed_calls: auth.uses.failures }),
   },
   tails,
-  deliveries: lifecycle.sender.counts,
+  webhooks: lifecycle.sender,
   lookUps: { keys: auth.keys.lookUps, tags: routers.game.tags.lookUps },
 });
 

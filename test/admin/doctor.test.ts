@@ -130,8 +130,16 @@ describe('doctor', () => {
       const { status } = await app.send('webhook.create', { url: 'https://hooks.example.com/' }, owner);
       return status === 200;
     });
-    expect((await examined()).found[key]?.health).toBe('ok');
-    const lost = (await examined({ WEBHOOK_SECRET_KEY: other })).found[key];
+    const { found } = await examined();
+    expect(found[key]?.health).toBe('ok');
+    expect(found['instances']?.message).toContain(', which sends to all of 1 webhooks');
+    await db.transaction((tx) => tx.execute('UPDATE instances SET webhook_keys = ?', ['']));
+    const { [key]: lost, instances } = (await examined({ WEBHOOK_SECRET_KEY: other })).found;
+    expect(instances).toMatchObject({
+      health: 'warning',
+      message: expect.stringContaining(', which sends to none of 1 webhooks'),
+      cure: expect.stringContaining('WEBHOOK_SECRET_KEY'),
+    });
     expect(lost).toMatchObject({ health: 'failure', message: expect.stringContaining('1 of 1 webhooks cannot be') });
     const former = (await examined({ WEBHOOK_SECRET_KEY: `${other},${WEBHOOK_KEY}` })).found[key];
     expect(former).toMatchObject({ health: 'warning', message: expect.stringContaining('1 of 1 webhooks are not') });

@@ -149,6 +149,7 @@ const unreachable: Record<string, string> = {
   'deployment.value': 'an address of the service, or names of tables',
   'instances.host': 'a machine',
   'instances.version': 'of the service',
+  'instances.webhook_keys': 'of the service',
   'maintenance.name': 'of a closed list',
   'maintenance.note': 'of an operator',
   'maintenance.since': 'a time',

@@ -84,7 +84,8 @@ describe('metrics', () => {
       'build_info buffered_changes buffered_changes_lost_total buffer_failures_total cache_lookups_total ' +
       'database_damaged_tables database_disk_free_bytes database_disk_size_bytes database_replica_lag_seconds database_size_bytes ' +
       'event_tails last_backup_timestamp_seconds ' +
-      'migrations_pending redis_available redis_losses_total webhook_attempts_total'
+      'migrations_pending redis_available redis_losses_total webhook_attempts_total ' +
+      'webhook_lag_seconds'
     ).split(' ');
     expect(
       Object.keys(catalogue)

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { currentDate, currentTime, performance } from '../../base/runtime.ts';
-import { type Instance, liveInstances } from '../../app/instances/registry.ts';
+import { describeWebhooks, type Instance, liveInstances } from '../../app/instances/registry.ts';
 import { readPageState } from '../../app/deployment/pages.ts';
 import { describePlace, isSamePlace, placeOf, readPlace } from '../../app/deployment/place.ts';
 import { warningsOf } from '../../app/warnings.ts';
@@ -88,13 +88,22 @@ const redis = async ({ redisUrl, redisTimeoutMs }: Config): Promise<Finding> => 
   }
 };
 
-const describeInstance = ({ host, version: its, workers }: Instance): string =>
-  `${its} on ${host}${workers > 1 ? ` with ${workers} workers` : ''}`;
+const describeInstance = (one: Instance): string => {
+  const { host, version: its, workers } = one;
+  const webhooks = describeWebhooks(one);
+  return `${its} on ${host}${workers > 1 ? ` with ${workers} workers` : ''}${webhooks ? `, which ${webhooks}` : ''}`;
+};
 
 const instances = async (db: Database): Promise<Finding> => {
   const live = await liveInstances(db, currentDate());
   if (live.length === 0) return skipped('No instance was seen in the last minutes.');
   const message = `${live.length} ${live.length === 1 ? 'instance runs' : 'instances run'}: ${live.map(describeInstance).join(', ')}.`;
+  if (live.some(({ webhooks }) => webhooks && webhooks.signed < webhooks.total)) {
+    return warning(
+      message,
+      'Give all instances the same WEBHOOK_SECRET_KEY, and restart them: one sends nothing where it lacks the key.',
+    );
+  }
   if (live.every((one) => one.version === release)) return ok(message);
   return warning(
     `${message} This command is ${release}.`,

@@ -2,6 +2,7 @@ import { escapeHtml } from '../../site/html.ts';
 import type { Health } from '../doctor/check.ts';
 import { COUNTED_DAYS } from './keys.ts';
 import { STATUS_PATHS } from './paths.ts';
+import { describeWebhooks } from '../../app/instances/registry.ts';
 import type { Status, Usage } from './status.ts';
 
 const MIB = 2 ** 20;
@@ -97,8 +98,8 @@ ${section(
   'instances',
   'Instances',
   table(
-    ['Host', 'Version', 'Workers', 'Seen'],
-    instances.map(({ host, version, workers, seenAt }) => [host, version, workers, seenAt]),
+    ['Host', 'Version', 'Workers', 'Webhooks', 'Seen'],
+    instances.map((one) => [one.host, one.version, one.workers, describeWebhooks(one), one.seenAt]),
     'None was seen.',
   ),
 )}

@@ -70,7 +70,7 @@ class Importer {
   readonly #options: ImportOptions;
   readonly #indexer: Indexer;
   /** The current or last run of the indexer. */
-  #indexed: Promise<void> = Promise.resolve();
+  #indexed: Promise<unknown> = Promise.resolve();
   #isIndexing = false;
   /** The users that a dry run would have stored. */
   readonly #wouldBe = new Set<string>();

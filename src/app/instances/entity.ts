@@ -10,6 +10,8 @@ export interface InstanceRow {
   version: string;
   workers: number;
   seenAt: Date;
+  /** The ids of its keys for the secrets of webhooks, with commas; null where its version does not tell. */
+  webhookKeys: string | null;
 }
 
 export const instancesIn = repositoryOf<InstanceRow>('Instance');
@@ -25,6 +27,7 @@ export const instanceEntity = (engine: Engine): EntitySchema<InstanceRow> => {
       version: text(100),
       workers: count,
       seenAt: { ...time, name: 'seen_at' },
+      webhookKeys: { ...text(200), nullable: true, name: 'webhook_keys' },
     },
   });
 };

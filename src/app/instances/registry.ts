@@ -7,6 +7,7 @@ import type { Reader } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { newId } from '../../db/values.ts';
 import type { Deadline } from '../../base/deadline.ts';
+import { countByKey, type WebhookSecrets } from '../../event/webhook/secrets.ts';
 import { release } from '../../base/version.ts';
 import { instancesIn } from './entity.ts';
 
@@ -18,6 +19,8 @@ const LIVE_MS = 100_000;
 /** For how long the rows of such instances are kept. */
 export const KEPT_MS = 86_400_000;
 const HOST_LENGTH = 200;
+/** As many as the column holds. */
+const MOST_KEYS = 20;
 
 /** A running instance. */
 export interface Instance {
@@ -28,12 +31,15 @@ export interface Instance {
   workers: number;
   /** UTC, ISO 8601. */
   seenAt: string;
+  /** The webhooks that it can sign messages to, of all; null where its version does not tell. */
+  webhooks: { signed: number; total: number } | null;
 }
 
 interface RegistryOptions {
   workers: number;
   /** Whether the lag of replicas is measured by the row. */
   isStamp: boolean;
+  secrets: Pick<WebhookSecrets, 'keyIds'>;
   now: () => Date;
   log: Logger;
   pause: WritePause;
@@ -82,10 +88,17 @@ export class InstanceRegistry {
   }
 
   async #store(): Promise<number> {
-    const { workers, isStamp, now, pause } = this.#options;
+    const { workers, isStamp, secrets, now, pause } = this.#options;
     const pauseMs = isStamp ? STAMP_MS : INTERVAL_MS;
     if (await pause.isOn()) return pauseMs;
-    const row = { id: this.#id, host: hostname().slice(0, HOST_LENGTH), version: release, workers, seenAt: now() };
+    const row = {
+      id: this.#id,
+      host: hostname().slice(0, HOST_LENGTH),
+      version: release,
+      workers,
+      seenAt: now(),
+      webhookKeys: secrets.keyIds.slice(0, MOST_KEYS).join(),
+    };
     await this.#db.transaction(async (tx) => {
       await instancesIn(tx).delete({ id: this.#id });
       await instancesIn(tx).insert(row);
@@ -100,7 +113,19 @@ export const liveInstances = async (reader: Pick<Reader, 'manager'>, now: Date):
     where: { seenAt: MoreThan(new Date(now.getTime() - LIVE_MS)) },
     order: { id: 'ASC' },
   });
-  return rows.map(({ seenAt, ...row }) => ({ ...row, seenAt: seenAt.toISOString() }));
+  const counts = await countByKey(reader);
+  return rows.map(({ seenAt, webhookKeys, ...row }) => ({
+    ...row,
+    seenAt: seenAt.toISOString(),
+    webhooks: webhookKeys === null ? null : counts.signedBy(webhookKeys.split(',')),
+  }));
+};
+
+/** In words, the webhooks that an instance can send to. */
+export const describeWebhooks = ({ webhooks }: Instance): string | undefined => {
+  if (webhooks === null || webhooks.total === 0) return undefined;
+  const { signed, total } = webhooks;
+  return `sends to ${signed === total ? 'all' : signed === 0 ? 'none' : signed} of ${total} webhooks`;
 };
 
 /** Deletes the rows of instances that ended long ago without a word. Returns false: there are never many. */

@@ -21,16 +21,21 @@ import { type RecordedEvent, slugId } from './record.ts';
 
 /** The pause after events were moved, in which the next ones gather: each move is a transaction. */
 const GATHER_MS = 100;
-/** How often the holder of the lease looks for events of other processes. */
+/** How often the holder of the lease looks for events of other processes, and how often it does where none came for a while. */
 const POLL_MS = 100;
+const QUIET_POLL_MS = 1000;
+const QUIET_AFTER_MS = 5000;
 /** How often it does, where there are no other processes. */
 const ALONE_MS = 3_600_000;
 /** How often the others look whether events wait. */
-const WATCH_MS = 500;
+const WATCH_MS = 1000;
 /** How often they do, while the same event waits. */
 const STUCK_MS = 100;
-/** After this time without a move, another relay takes the lease. A holder that is only slow loses nothing by it. */
-const LEASE_MS = 400;
+/**
+ * After this time without a move, another relay takes the lease. A holder that is only slow, or looks seldom, loses nothing by it:
+ * the process whose events wait moves them.
+ */
+const LEASE_MS = 300;
 /** How often reactions become events: one for each record at most. */
 const REACTIONS_MS = 1000;
 /** The pause after a failure. */
@@ -63,6 +68,12 @@ const eventsOf = ({ happenedAt, events }: OutboxRow): NextEvent[] =>
     };
   });
 
+/** The number of the first events that have no position yet, and whether reactions changed. */
+interface Waiting {
+  oldest: number | null;
+  hasReactions: boolean;
+}
+
 interface Moved {
   events: number;
   /** Whether no more wait. */
@@ -76,6 +87,8 @@ interface RelayOptions {
   now: () => Date;
   /** Whether no other process writes into the database: then it waits until this one has recorded events. */
   isAlone?: boolean | undefined;
+  /** Whether processes write into it that have no relay: then it looks for their events all the time. */
+  hasWorkers?: boolean | undefined;
   /** Called when events were moved. */
   onMoved?: () => void;
 }
@@ -98,6 +111,8 @@ export class EventRelay {
   /** Whether the last move found the lease taken by another relay. */
   #isReplaced = false;
   #reactionsAt = Number.NEGATIVE_INFINITY;
+  /** When the last events were seen. */
+  #seenAt = Number.NEGATIVE_INFINITY;
   /** The events that wait without being moved, as seen by a relay without the lease, and since when. */
   #stuck: { what: string | undefined; since: number } = { what: undefined, since: 0 };
 
@@ -154,41 +169,52 @@ export class EventRelay {
     this.#isPolling = false;
     if (await this.#options.pause.isOn()) return WATCH_MS;
     this.#isNotified = false;
-    const oldest = await this.#oldest();
-    if (!this.#isHolder && !(await this.#mayTake(oldest))) {
+    const waiting = await this.#waiting();
+    const { oldest, hasReactions } = waiting;
+    if (oldest !== null || hasReactions) this.#seenAt = performance.now();
+    if (!this.#isHolder && !(await this.#mayTake(waiting))) {
       this.#isPolling = this.#stuck.what === undefined;
       return this.#isPolling ? WATCH_MS : STUCK_MS;
     }
-    const withReactions = performance.now() - this.#reactionsAt >= REACTIONS_MS && (await this.#hasReactions());
+    const withReactions = hasReactions && performance.now() - this.#reactionsAt >= REACTIONS_MS;
     if (this.#isHolder && oldest === null && !withReactions) {
       this.#isPolling = true;
-      return this.#options.isAlone ? ALONE_MS : POLL_MS;
+      return this.#pollMs();
     }
     const { isAll } = await this.#move({ withReactions, isForced: !this.#isHolder });
     this.#isHolder = !this.#isReplaced;
     return isAll ? GATHER_MS : 0;
   }
 
-  /** Whether the lease is free, or its holder moves nothing. */
-  async #mayTake(oldest: number | null): Promise<boolean> {
+  #pollMs(): number {
+    const { isAlone, hasWorkers } = this.#options;
+    if (isAlone) return ALONE_MS;
+    return hasWorkers || performance.now() - this.#seenAt < QUIET_AFTER_MS ? POLL_MS : QUIET_POLL_MS;
+  }
+
+  /** Whether something waits while the lease is free, or its holder moves nothing. */
+  async #mayTake({ oldest, hasReactions }: Waiting): Promise<boolean> {
+    if (this.#options.isAlone) return true;
+    if (oldest === null && !hasReactions) {
+      this.#stuck = { what: undefined, since: 0 };
+      return false;
+    }
     const { holder, lastPosition: position } = await readFeed(this.#db.background);
-    if (holder === NIL_ID || this.#options.isAlone) return true;
+    if (holder === NIL_ID) return true;
     const now = performance.now();
-    const reactions = oldest === null && (await this.#hasReactions()) ? `reactions after ${position}` : undefined;
-    const what = oldest === null ? reactions : `events from ${oldest}`;
+    const what = oldest === null ? `reactions after ${position}` : `events from ${oldest}`;
     if (what !== this.#stuck.what) this.#stuck = { what, since: now };
     // Reactions wait for a while by themselves.
     const leaseMs = oldest === null ? LEASE_MS + 2 * REACTIONS_MS : LEASE_MS;
-    return what !== undefined && now - this.#stuck.since >= leaseMs;
+    return now - this.#stuck.since >= leaseMs;
   }
 
-  async #oldest(): Promise<number | null> {
-    const [row] = await outboxIn(this.#db.background).find({ select: { seq: true }, order: { seq: 'ASC' }, take: 1 });
-    return row?.seq ?? null;
-  }
-
-  async #hasReactions(): Promise<boolean> {
-    return pendingReactionsIn(this.#db.background).exists();
+  /** SQL: both in one statement, which runs all the time. */
+  async #waiting(): Promise<Waiting> {
+    const [row] = await this.#db.background.read<{ oldest: number | null; reactions: number }>(
+      'SELECT (SELECT MIN(seq) FROM event_outbox) AS oldest, EXISTS (SELECT 1 FROM event_reactions) AS reactions',
+    );
+    return { oldest: row?.oldest ?? null, hasReactions: Number(row?.reactions) === 1 };
   }
 
   /** Moves some events in a transaction, unless another relay has taken the lease. */

@@ -32,6 +32,9 @@ const TAG_BYTES = 16;
 /** An encrypted secret: the version of the form, the id of the key, and base64 of the nonce, the ciphertext and the tag. */
 const ENCRYPTED = /^v1\.([\w-]{8})\.([\w+/=]+)$/;
 
+/** The beginning of an encrypted secret. */
+const ENCRYPTED_BY = /^v1\.([\w-]{8})\.$/;
+
 /** A new secret: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
 export const newSecret = (): string => PREFIX + secureRandomBytes(SECRET_BYTES).toString('base64');
 
@@ -73,6 +76,16 @@ export class WebhookSecrets {
   /** Whether there is a key, or one can be made. */
   get isOn(): boolean {
     return this.#given.length > 0 || this.#database !== undefined;
+  }
+
+  /** The ids of the keys that there are now. A file that cannot be used counts as it was. */
+  get keyIds(): string[] {
+    try {
+      this.#read();
+    } catch {
+      // The start and `doctor` tell of it.
+    }
+    return [...this.#given, ...this.#filed].map(({ id }) => id);
   }
 
   /** Where a key is kept, in words for the operator. */
@@ -244,4 +257,24 @@ export const examineSecrets = async (
   const unreadable = rows.filter(({ id, secret }) => secrets.decrypt(secret, id) === undefined);
   const outdated = rows.filter(({ secret }) => !secrets.isCurrent(secret));
   return { total: rows.length, unreadable: unreadable.length, outdated: outdated.length };
+};
+
+/** How many webhooks there are, by the key of their secrets: what the holder of some keys can sign. */
+export const countByKey = async (
+  db: Pick<WorkloadPool, 'manager'>,
+): Promise<{ signedBy: (keyIds: readonly string[]) => { signed: number; total: number } }> => {
+  const rows = await webhooksIn(db)
+    .createQueryBuilder('w')
+    .select('SUBSTR(w.secret, 1, 12)', 'prefix')
+    .addSelect('COUNT(*)', 'n')
+    .groupBy('SUBSTR(w.secret, 1, 12)')
+    .getRawMany<{ prefix: string; n: number | string }>();
+  const counts = rows.map(({ prefix, n }) => ({ keyId: ENCRYPTED_BY.exec(prefix)?.[1], n: Number(n) }));
+  const sum = (some: typeof counts): number => some.reduce((total, { n }) => total + n, 0);
+  return {
+    signedBy: (keyIds) => ({
+      signed: sum(counts.filter(({ keyId }) => keyId === undefined || keyIds.includes(keyId))),
+      total: sum(counts),
+    }),
+  };
 };

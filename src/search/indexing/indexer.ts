@@ -16,6 +16,8 @@ import { readSegments, type Segment } from '../segment.ts';
 import { SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
+/** The pause after a turn that found nothing to do. */
+const QUIET_MS = 8000;
 const FAULT_PAUSE_MS = 10_000;
 /** To find replaced documents takes little; searches have a cache of their own. */
 const CACHE_BYTES = 8 * 2 ** 20;
@@ -56,8 +58,8 @@ export class Indexer {
     this.#store = new SearchStore(db, CACHE_BYTES);
     this.#job = new BackgroundJob({
       turn: async () => {
-        if (!(await pause?.isOn())) await this.work();
-        return IDLE_MS;
+        if (await pause?.isOn()) return IDLE_MS;
+        return (await this.work()) ? IDLE_MS : QUIET_MS;
       },
       retryMs: FAULT_PAUSE_MS,
       log,
@@ -75,15 +77,17 @@ export class Indexer {
     return this.#job.close();
   }
 
-  /** Does all that is due, unless another process does. */
-  async work(): Promise<void> {
+  /** Does all that is due, unless another process does. Returns whether something was. */
+  async work(): Promise<boolean> {
+    let hasWorked = false;
     for (const kind of this.#kinds) {
       try {
-        while (await this.#step(kind)) this.#job.signal.throwIfAborted();
+        for (; await this.#step(kind); hasWorked = true) this.#job.signal.throwIfAborted();
       } catch (error) {
         if (!(error instanceof Superseded)) throw error;
       }
     }
+    return hasWorked;
   }
 
   /**
@@ -192,7 +196,7 @@ export class Indexer {
     return true;
   }
 
-  /** The work that is due. SQL: each process asks each second for each kind, so all counts come by one statement. */
+  /** The work that is due. SQL: each process asks every few seconds for each kind, so all counts come by one statement. */
   async #due(kind: SearchKind): Promise<Due[]> {
     const now = currentTime();
     const { building, live, dead } = segmentState;

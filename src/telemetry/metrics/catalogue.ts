@@ -206,6 +206,11 @@ export const catalogue = {
     help: 'Messages sent to webhooks, by whether their endpoints took them.',
     labels: ['outcome'],
   },
+  webhook_lag_seconds: {
+    type: 'gauge',
+    help: 'How long the webhook that waits longest has waited for an event, an attempt, or its challenge.',
+    labels: [],
+  },
   cache_lookups_total: {
     type: 'counter',
     help: 'Cache lookups, by hit or miss.',

@@ -74,8 +74,8 @@ export interface MetricSources {
   buffers: Readonly<Record<string, BufferedChanges>>;
   /** The tails of events. */
   tails: { readonly size: number };
-  /** Attempts to deliver to webhooks. */
-  deliveries: { delivered: number; failed: number };
+  /** The sender of webhooks: its attempts, and its lag where this process delivers. */
+  webhooks: { readonly counts: { delivered: number; failed: number }; readonly lagSeconds: number | undefined };
   /** Look-ups in caches. */
   lookUps: Readonly<Record<string, { hits: number; misses: number }>>;
 }
@@ -102,7 +102,7 @@ export class Metrics {
   }
 
   /** Exposes the counts of the service's own parts. */
-  addSources({ engine, database, redis, policies, buffers: named, tails, deliveries, lookUps }: MetricSources): void {
+  addSources({ engine, database, redis, policies, buffers: named, tails, webhooks, lookUps }: MetricSources): void {
     const registry = this.#registry;
     gauge(registry, 'build_info', (set) => set(1, version, build, process.version, engine));
     this.#addDatabase(database);
@@ -111,7 +111,10 @@ export class Metrics {
 
     gauge(registry, 'event_tails', (set) => set(tails.size));
     this.#read('webhook_attempts_total', (set) => {
-      for (const [outcome, n] of Object.entries(deliveries)) set(n, outcome);
+      for (const [outcome, n] of Object.entries(webhooks.counts)) set(n, outcome);
+    });
+    gauge(registry, 'webhook_lag_seconds', (set) => {
+      if (webhooks.lagSeconds !== undefined) set(webhooks.lagSeconds);
     });
     const buffers = Object.entries(named);
     gauge(registry, 'buffered_changes', (set) => {

@@ -382,8 +382,19 @@ describe('a webhook', () => {
     await until(async () => (await deliveriesOf(id))[0]?.state === 'delivered');
     expect(await sweepDeliveries(db, new Date(), 30)).toBe(false);
     expect(await deliveriesOf(id)).toHaveLength(1);
-    await db.transaction((tx) => tx.execute('UPDATE webhook_deliveries SET happened_at = ?', [timeToDb(new Date(0))]));
+    const age = () => act((tx) => tx.execute('UPDATE webhook_deliveries SET happened_at = ?', [timeToDb(new Date(0))]));
+    await age();
     expect(await sweepDeliveries(db, new Date(), 30)).toBe(false);
+    expect(await deliveriesOf(id)).toEqual([]);
+    // What waits is kept as long as it may be sent, and no longer than its event where it may not.
+    endpoint.answer = () => 503;
+    await app.aGame({}, user);
+    await until(async () => (await deliveriesOf(id))[0]?.attempts === 1);
+    await age();
+    await sweepDeliveries(db, new Date(), 30);
+    expect(await deliveriesOf(id, 'waiting')).toHaveLength(1);
+    await act((tx) => pauseWebhook(tx, id, 'for a test', by));
+    await sweepDeliveries(db, new Date(), 30);
     expect(await deliveriesOf(id)).toEqual([]);
   });
 });

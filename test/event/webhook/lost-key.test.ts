@@ -10,6 +10,7 @@ import { schema } from '../../../src/app/schema.ts';
 import { systemActor } from '../../../src/auth/audit/log.ts';
 import { currentDate } from '../../../src/base/runtime.ts';
 import { Database } from '../../../src/db/database.ts';
+import { NIL_ID } from '../../../src/db/values.ts';
 import { testWebhook } from '../../../src/event/webhook/deliveries.ts';
 import { webhooksIn } from '../../../src/event/webhook/entity.ts';
 import { WebhookSecrets } from '../../../src/event/webhook/secrets.ts';
@@ -65,6 +66,8 @@ test.each(['active', 'pending'] as const)(
     await world.settled(without.close());
     expect(sent).toEqual([]);
     expect(await webhook()).toMatchObject({ state, reason: expect.stringContaining('cannot be decrypted') });
+    // It keeps nothing from an instance that has the key.
+    expect(await webhook()).toMatchObject({ holder: NIL_ID });
 
     // An instance that has the key shows at once that it is back.
     const reasonBy = async (secrets: WebhookSecrets) => (await listWebhooks(db, userId, secrets))[0]?.reason;

@@ -12,7 +12,8 @@ import { listDeliveries, testWebhook } from '../../../src/event/webhook/deliveri
 import { sweepChallenges } from '../../../src/event/webhook/sender/challenges.ts';
 import type { Answer, send } from '../../../src/event/webhook/sender/send.ts';
 import { WebhookSender } from '../../../src/event/webhook/sender/sender.ts';
-import { pullEvents, takeLease } from '../../../src/event/webhook/sender/store.ts';
+import { readNewEvents } from '../../../src/event/webhook/sender/new-events.ts';
+import { dueWebhooks, pullEvents, takeLease } from '../../../src/event/webhook/sender/store.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -190,9 +191,10 @@ describe('a process that ends without a word', () => {
     const [id] = (await insertActive(['/hook'], user.id)) as [string];
     for (let n = 0; n < 20; n += 1) await app.aGame({}, user);
     await app.context.lifecycle.relay.moveNow();
-    const { lastPosition: last } = await readFeed(db);
+    const feed = await readFeed(db);
+    const due = dueWebhooks(new Date(time), await readNewEvents(db, feed, feed.lastPosition), []);
     const lease = { holder: newId(new Date()), until: new Date(time + 30_000) };
-    const held = await takeLease(db.background, id, lease, new Date(time), last);
+    const held = await takeLease(db.background, id, lease, due, new Date(time));
     await pullEvents(db.background, held!, lease.until, new Date(time));
     start();
     const other = await create('/other');

@@ -62,7 +62,7 @@ describe('a Redis that no call needs for several times the silence of a connecti
       policies: [],
       buffers: {},
       tails: { size: 0 },
-      deliveries: { delivered: 0, failed: 0 },
+      webhooks: { counts: { delivered: 0, failed: 0 }, lagSeconds: undefined },
       lookUps: {},
     };
     metrics.addSources({ engine: 'sqlite', database: { latest: {}, replicaLags: new Map() }, redis: idle, ...none });

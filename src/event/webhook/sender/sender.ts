@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { MAX_SIGNING_SECRETS } from '../../../../contract/index.ts';
-import { secureRandomBytes, sleep } from '../../../base/runtime.ts';
+import { performance, secureRandomBytes, sleep } from '../../../base/runtime.ts';
 import type { WritePause } from '../../../db/batching/write-buffer.ts';
 import type { Database } from '../../../db/database.ts';
 import { newId } from '../../../db/values.ts';
@@ -13,24 +13,33 @@ import type { WebhookSecrets } from '../secrets.ts';
 import { challengeFlaw } from './challenges.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
+import { firstMatched, type NewEvents, passOver, readNewEvents } from './new-events.ts';
 import { type Answer, isTaken, send, signedHeaders } from './send.ts';
 import {
   type DueWebhook,
+  dueWebhooks,
   type LeasedWebhook,
   pullEvents,
   readDue,
   readDueDeliveries,
+  readOverdue,
   releaseLease,
   storeAnswers,
   storeChallenge,
   storeReadable,
   takeLease,
+  tellUnreadable,
   TEST_TYPE,
   UNREADABLE,
 } from './store.ts';
 
-/** How often it looks for something to deliver. */
+/** How often it looks for something to deliver, and how often it does while there was nothing. */
 const POLL_MS = 500;
+const QUIET_POLL_MS = 1000;
+/** How often webhooks are moved behind the events that they do not want. */
+const PASS_OVER_MS = 1000;
+/** How often it looks how late messages are. */
+const LAG_MS = 10_000;
 const RETRY_MS = 2000;
 /** Longer than an attempt: a process that ends without a word loses its webhooks after that time. */
 const LEASE_MS = 30_000;
@@ -85,6 +94,11 @@ export class WebhookSender {
   #isCrowded = false;
   readonly #job: BackgroundJob;
   #isStarted = false;
+  /** The position that all webhooks were matched through; undefined before the first turn. */
+  #matchedThrough: number | undefined;
+  #passedOverAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #lagSeconds: number | undefined;
 
   constructor(db: Database, options: SenderOptions) {
     this.#db = db;
@@ -92,13 +106,21 @@ export class WebhookSender {
     this.#holder = newId(options.now());
     this.#job = new BackgroundJob({
       turn: async () => {
-        if (!(await options.pause.isOn()) && !(await options.hold?.isOn())) await this.#turn();
-        return POLL_MS;
+        if ((await options.pause.isOn()) || (await options.hold?.isOn())) return POLL_MS;
+        return (await this.#turn()) ? POLL_MS : QUIET_POLL_MS;
       },
       retryMs: RETRY_MS,
       log: options.log,
       failure: 'webhooks could not be looked for yet',
     });
+  }
+
+  /**
+   * For how long the webhook that has waited longest waits for an event that it wants, an attempt or a challenge, in seconds, as it
+   * was seen last; undefined where this process does not deliver.
+   */
+  get lagSeconds(): number | undefined {
+    return this.#lagSeconds;
   }
 
   /** Delivers until it is closed, unless there are no events. */
@@ -120,21 +142,66 @@ export class WebhookSender {
     await Promise.all(Array.from(this.#serving.values(), ({ ending }) => ending));
   }
 
-  async #turn(): Promise<void> {
+  /** Serves what is due. Returns whether something was. */
+  async #turn(): Promise<boolean> {
+    const { background } = this.#db;
+    const feed = await readFeed(background);
+    const events = await readNewEvents(background, feed, this.#matchedThrough ?? firstMatched(feed));
+    this.#matchedThrough = events.after;
+    const keyIds = this.#options.secrets.keyIds;
+    this.#isCrowded = this.#serving.size >= MOST_AT_ONCE;
+    const isBusy = this.#isCrowded || (await this.#serveDue(events, keyIds));
+    await this.#passOver(events);
+    await this.#look(keyIds);
+    return isBusy || events.wanting !== undefined;
+  }
+
+  /** Moves the webhooks that want none of the new events behind these, once in a while or where there are many. */
+  async #passOver(events: NewEvents): Promise<void> {
+    const at = performance.now();
+    if (!events.wanting || (!events.hasMore && at - this.#passedOverAt < PASS_OVER_MS)) return;
+    await passOver(this.#db.background, events);
+    this.#passedOverAt = at;
+    this.#matchedThrough = events.end.position;
+    if (events.hasMore) this.#job.wake();
+  }
+
+  /** Looks how late messages are, and what cannot be sent. */
+  async #look(keyIds: readonly string[]): Promise<void> {
+    const { background } = this.#db;
+    const { now, log } = this.#options;
+    const at = performance.now();
+    if (at - this.#lookedAt < LAG_MS) return;
+    this.#lookedAt = at;
+    const overdueSince = (await readOverdue(background, this.#matchedThrough ?? 0)) ?? now();
+    const lagMs = Math.max(now().getTime() - overdueSince.getTime(), 0);
+    this.#lagSeconds = lagMs / 1000;
+    if (lagMs < LEASE_MS) return;
+    const told = await tellUnreadable(background, keyIds, new Date(now().getTime() - LEASE_MS), now());
+    if (told > 0)
+      log.warn({ webhooks: told }, 'the secrets of webhooks cannot be decrypted, and no instance serves them');
+  }
+
+  /** Serves webhooks that are due, as far as there are places. Returns whether there were some. */
+  async #serveDue(events: NewEvents, keyIds: readonly string[]): Promise<boolean> {
     const { background } = this.#db;
     const now = this.#options.now();
-    const { lastPosition: last } = await readFeed(background);
-    this.#isCrowded = this.#serving.size >= MOST_AT_ONCE;
-    if (this.#isCrowded) return;
+    const condition = dueWebhooks(now, events, keyIds);
     // Twice as many as there are places: the owners of all places may be among the first.
-    const due = await readDue(background, now, last, 2 * MOST_AT_ONCE);
+    const due = await readDue(background, condition, 2 * MOST_AT_ONCE);
     for (const { id, ownerId, place } of this.#inTurn(due)) {
-      if (this.#job.signal.aborted) return;
+      if (this.#job.signal.aborted) break;
       if (!this.#hasPlace(ownerId, due)) {
         this.#isCrowded = true;
         continue;
       }
-      const webhook = await takeLease(background, id, { holder: this.#holder, until: this.#leaseEnd() }, now, last);
+      const webhook = await takeLease(
+        background,
+        id,
+        { holder: this.#holder, until: this.#leaseEnd() },
+        condition,
+        now,
+      );
       if (!webhook) continue;
       const ending = this.#serve(webhook).finally(() => {
         this.#serving.delete(place);
@@ -142,6 +209,7 @@ export class WebhookSender {
       });
       this.#serving.set(place, { ownerId, ending });
     }
+    return due.length > 0;
   }
 
   /** Due webhooks without a place here; owners with fewer places come first. */

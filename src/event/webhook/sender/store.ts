@@ -2,7 +2,7 @@ import { In, IsNull, LessThan, LessThanOrEqual, type SelectQueryBuilder } from '
 import type { WebhookState } from '../../../../contract/index.ts';
 import type { Reader, Transaction } from '../../../db/connection.ts';
 import { insertRows } from '../../../db/sql/insert.ts';
-import { partsOf } from '../../../db/sql/in-list.ts';
+import { inList, partsOf } from '../../../db/sql/in-list.ts';
 import { ERASED_SLUG } from '../../outbox/erase.ts';
 import { slugId } from '../../outbox/record.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
@@ -13,6 +13,7 @@ import { deliveriesIn, type DeliveryRow, type WebhookRow, webhooksIn } from '../
 import { chargeChallenge, refundChallenge } from './challenges.ts';
 import { DEAD_AFTER_MS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
 import type { Tried } from './in-flight.ts';
+import type { Condition, NewEvents } from './new-events.ts';
 import { type Answer, isTaken } from './send.ts';
 
 /** The time of a webhook that has nothing to do but wait for events. */
@@ -26,13 +27,37 @@ const GONE = 410;
 const SWEPT_AT_ONCE = 500;
 const DAY_MS = 86_400_000;
 
-/** Webhooks that have something to do and no holder; not those of suspended users. Its parameters: see `dueParameters`. */
-const DUE = `w.lease_until <= ? AND (w.state = 'active' AND (w.position < ? OR w.next_at <= ?) OR w.state = 'pending' AND w.next_at <= ?)
-  AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)`;
-
-const dueParameters = (now: Date, lastPosition: number): (string | number)[] => {
+/**
+ * The condition on webhooks that have something to do and no holder; not those of suspended users, nor those whose secrets are
+ * encrypted with another key than these.
+ */
+export const dueWebhooks = (now: Date, { after, end, wanting }: NewEvents, keyIds: readonly string[]): Condition => {
   const time = timeToDb(now);
-  return [time, lastPosition, time, time];
+  const news = wanting ? `OR w.position < ? AND ${wanting.sql}` : '';
+  const readable = readableBy(keyIds);
+  return {
+    sql: `w.lease_until <= ?
+      AND (w.state = 'active' AND (w.next_at <= ? OR w.position < ? ${news}) OR w.state = 'pending' AND w.next_at <= ?)
+      AND ${readable.sql} AND ${IS_SERVED}`,
+    parameters: [
+      time,
+      time,
+      after,
+      ...(wanting ? [end.position, ...wanting.parameters] : []),
+      time,
+      ...readable.parameters,
+    ],
+  };
+};
+
+/** Webhooks of users who are not suspended. */
+const IS_SERVED = 'NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)';
+
+/** Webhooks whose secrets are encrypted with one of some keys, or not at all. */
+const readableBy = (keyIds: readonly string[]): Condition => {
+  if (keyIds.length === 0) return { sql: "w.secret LIKE 'whsec%'", parameters: [] };
+  const { sql, parameters } = inList(keyIds);
+  return { sql: `(w.secret LIKE 'whsec%' OR SUBSTR(w.secret, 4, 8) IN (${sql}))`, parameters };
 };
 
 /** Failing webhooks come after the others of their owner, and of owners with as many places. */
@@ -45,19 +70,14 @@ export type DueWebhook = Pick<WebhookRow, 'id' | 'userId' | 'generation'>;
  * Some webhooks that have something to do: first one of each owner, then the second ones, and so on. In SQL, since TypeORM knows no
  * window functions.
  */
-export const readDue = async (
-  reader: Pick<Reader, 'read'>,
-  now: Date,
-  lastPosition: number,
-  limit: number,
-): Promise<DueWebhook[]> => {
+export const readDue = async (reader: Pick<Reader, 'read'>, due: Condition, limit: number): Promise<DueWebhook[]> => {
   const rows = await reader.read<{ id: Bytes; user_id: Bytes; generation: number }>(
     `SELECT d.id, d.user_id, d.generation FROM (
       SELECT w.id, w.user_id, w.generation, w.lease_until, ${FAILING} AS failing,
         ROW_NUMBER() OVER (PARTITION BY w.user_id ORDER BY ${FAILING}, w.lease_until, w.id) AS place
-      FROM webhooks w WHERE ${DUE}) d
+      FROM webhooks w WHERE ${due.sql}) d
     ORDER BY d.place, d.failing, d.lease_until, d.id LIMIT ${limit}`,
-    dueParameters(now, lastPosition),
+    due.parameters,
   );
   return rows.map(({ id, user_id: userId, generation }) => ({
     id: idFromBytes(id),
@@ -83,14 +103,14 @@ export const takeLease = (
   db: Pick<WorkloadPool, 'transaction'>,
   id: string,
   { holder, until }: Lease,
+  due: Condition,
   now: Date,
-  lastPosition: number,
 ): Promise<WebhookRow | undefined> =>
   db.transaction(async (tx) => {
     // SQL: the condition is that of `readDue`.
-    const [free] = await tx.read(`SELECT w.id FROM webhooks w WHERE w.id = ? AND ${DUE} ${tx.dialect.skipLocked}`, [
+    const [free] = await tx.read(`SELECT w.id FROM webhooks w WHERE w.id = ? AND ${due.sql} ${tx.dialect.skipLocked}`, [
       storedIdToBytes(id),
-      ...dueParameters(now, lastPosition),
+      ...due.parameters,
     ]);
     if (!free) return undefined;
     const webhook = await webhooksIn(tx).findOneByOrFail({ id });
@@ -286,6 +306,45 @@ export const storeReadable = (
     if (webhook.reason !== reason) await changeState(tx, webhook.id, webhook.state, reason, now);
   });
 
+/**
+ * Tells the owners of webhooks that have waited for the time of a lease, and whose secrets are encrypted with other keys than these,
+ * that nothing is sent. An instance that has the key would have served them by then. Returns how many.
+ */
+export const tellUnreadable = (
+  db: Pick<WorkloadPool, 'transaction'>,
+  keyIds: readonly string[],
+  since: Date,
+  now: Date,
+): Promise<number> => {
+  const readable = readableBy(keyIds);
+  const time = timeToDb(since);
+  return db.transaction((tx) =>
+    tx.execute(
+      `UPDATE webhooks AS w SET reason = ?, updated_at = ?
+      WHERE NOT ${readable.sql} AND w.lease_until <= ? AND (w.reason IS NULL OR w.reason <> ?) AND ${IS_SERVED}
+        AND (w.state IN ('active', 'pending') AND w.next_at <= ? OR w.state = 'active'
+          AND EXISTS (SELECT 1 FROM events e WHERE e.position = w.position + 1 AND e.happened_at <= ?))`,
+      [UNREADABLE, timeToDb(now), ...readable.parameters, time, UNREADABLE, time, time],
+    ),
+  );
+};
+
+/**
+ * Since when the webhook waits that has waited longest: for an attempt or a challenge, or for an event that it wants, where nothing
+ * that its endpoint leaves unanswered holds that up.
+ */
+export const readOverdue = async (reader: Pick<Reader, 'read'>, matchedThrough: number): Promise<Date | undefined> => {
+  const [row] = await reader.read<{ due: string | null; happened: string | null }>(
+    `SELECT MIN(w.next_at) AS due, MIN(e.happened_at) AS happened FROM webhooks w
+    LEFT JOIN events e ON e.position = w.position + 1 AND w.position < ? AND w.state = 'active' AND w.failing_since IS NULL
+    WHERE w.state IN ('active', 'pending') AND ${IS_SERVED}`,
+    [matchedThrough],
+  );
+  const times = [row?.due, row?.happened].flatMap((time) => (time ? [timeFromDb(time)] : []));
+  const first = times.toSorted()[0];
+  return first === undefined ? undefined : new Date(first);
+};
+
 /** Gives a lease back, and notes when the next delivery is due. */
 export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: LeasedWebhook, now: Date): Promise<void> =>
   db.transaction(async (tx) => {
@@ -313,20 +372,29 @@ export const eraseFromDeliveries = async (
   }
 };
 
-/** Removes some deliveries that ended long ago. Returns whether there may be more. */
+/** The webhook of a delivery `d` is served: only then may what waits for it still be sent. */
+const WAITS_FOR_ATTEMPT = `EXISTS (SELECT 1 FROM webhooks w
+  WHERE w.id = d.webhook_id AND w.state IN ('active', 'pending') AND ${IS_SERVED})`;
+
+/**
+ * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused, disabled or of a
+ * suspended user. Returns whether there may be more.
+ */
 export const sweepDeliveries = async (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   now: Date,
   retentionDays: number,
 ): Promise<boolean> => {
-  const rows = await deliveriesIn(db).find({
-    select: { id: true },
-    where: {
-      state: In(['delivered', 'failed']),
+  const rows = await deliveriesIn(db)
+    .createQueryBuilder('d')
+    .select('d.id')
+    .where({
+      state: In(['delivered', 'failed', 'waiting']),
       happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
-    },
-    take: SWEPT_AT_ONCE,
-  });
+    })
+    .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
+    .limit(SWEPT_AT_ONCE)
+    .getMany();
   if (rows.length === 0) return false;
   await db.transaction((tx) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
   return rows.length === SWEPT_AT_ONCE;
