@@ -83,10 +83,14 @@ describe('tags list', () => {
 
 describe('tags rename', () => {
   test.each([
-    ['another slug', ['rpg', 'RPG 2'], 1, '"RPG 2" has the slug "rpg-2", not "rpg"'],
-    ['a name of emoji', ['rpg', '💩'], 1, '"💩" has the slug "t-'],
+    [
+      'the slug of another tag',
+      ['rpg', 'First', '--yes'],
+      1,
+      'Another tag has the slug "first". To have it stand in for this one: tags merge rpg first',
+    ],
     ['a slug that no tag has', ['rpgs', 'RPGs'], 1, 'There is no tag with the slug "rpgs"'],
-    ['spaces behind a slug', ['rpg ', 'RPG'], 1, '"RPG" has the slug "rpg", not "rpg "'],
+    ['spaces behind a slug', ['rpg ', 'RPG', '--yes'], 1, 'There is no tag with the slug "rpg "'],
     ['no name', ['rpg', ''], 2, 'It must have at least 1 character'],
     ['another direction', ['rpg', 'RPG\u202e'], 2, 'it holds U+202E'],
   ])('refuses %s', async (_, args, code, fault) => {
@@ -133,5 +137,25 @@ describe('tags rename', () => {
     expect((await textsOf('image_posts')).map((text) => text.split('\n')[1])).toEqual(['rpg', 'rpg']);
     expect(await found('rpg')).toEqual([GAMES, 3]);
     expect(await found('rpg!')).toEqual([0, 0]);
+  });
+
+  test('gives all records a tag with another slug, to which the old one leads', async () => {
+    expect(await tags('rename', 'rpg', '役割 RPG')).toEqual({
+      code: 0,
+      stdout: `${GAMES + 3} records would get "役割-rpg" for "rpg".\n`,
+      stderr: 'Nothing was changed: add --yes to rename it.\n',
+    });
+    expect(await found('役割')).toEqual([0, 0]);
+    expect(await tags('rename', 'rpg', '役割 RPG', '--yes')).toEqual({
+      code: 0,
+      stdout: '役割 RPG\n',
+      stderr: `It was "RPG". ${GAMES + 3} records got the slug "役割-rpg" for "rpg".\n`,
+    });
+    expect(await found('役割')).toEqual([GAMES, 3]);
+    const input = { limit: 1, page: 1, tagSlugs: ['rpg'] };
+    expect((await app.call('game.list', input)).total).toBe(GAMES);
+    expect((await tags('list', '--search', 'rpg', '--json')).stdout).toBe(
+      `{"slug":"役割-rpg","name":"役割 RPG","gameCount":${GAMES},"imagePostCount":3}\n`,
+    );
   });
 });

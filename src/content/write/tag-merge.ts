@@ -9,32 +9,62 @@ import { type Bytes, idFromBytes, listToDb } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
 import { recordsIn, tagLinksIn } from '../entity.ts';
-import { tagsIn } from '../tag/entity.ts';
-import type { Tag } from '../tag/service.ts';
+import { type TagRow, tagsIn } from '../tag/entity.ts';
+import { makeMissingTags, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
 import { findTagged, readSearched, SETTLE_MS } from './tag-names.ts';
+import { vacate } from './tag-slugs.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** Tags that cannot be merged: the message says why. */
 export class MergeError extends Error {}
 
+/** Which tag is to take the place of another one; with a name, it is made for that. */
+interface Merging {
+  from: string;
+  into: string;
+  name?: string;
+}
+
+/** Makes the tag to which another one is renamed, unless that is done already. @throws MergeError */
+const makeRenamed = async (
+  tx: Transaction,
+  kind: ContentKind,
+  from: TagRow,
+  holder: TagRow | undefined,
+  { into: slug, name = '' }: Merging,
+): Promise<TagRow> => {
+  if (holder && from.mergedInto === holder.id && holder.name === name) return holder;
+  // The slug leads here, as it does after a renaming from it: a tag is made for it anew.
+  if (holder?.mergedInto === from.id) await vacate(tx, holder);
+  else if (holder) {
+    throw new MergeError(
+      `Another tag has the slug "${slug}". To have it stand in for this one: tags merge ${from.slug} ${slug}`,
+    );
+  }
+  await makeMissingTags(tx, kind, new Map([[slug, name]]), new Map(), new Map());
+  return tagsIn(tx).findOneByOrFail({ slug });
+};
+
 /** Locks both tags, in the order of their ids, and has the first stand for the second from the commit on. */
 const merge = async (
   tx: Transaction,
+  [kind]: readonly ContentKind[],
   by: Actor,
-  fromSlug: string,
-  intoSlug: string,
+  merging: Merging,
 ): Promise<[from: Tag, into: Tag]> => {
+  const { from: fromSlug, into: intoSlug, name } = merging;
   const rows = await tagsIn(tx).find({
     where: { slug: In([fromSlug, intoSlug]) },
     order: { id: 'ASC' },
     ...tx.dialect.lockingRows,
   });
   // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
-  const [from, into] = [fromSlug, intoSlug].map((slug) => rows.find((row) => row.slug === slug));
+  const [from, holder] = [fromSlug, intoSlug].map((slug) => rows.find((row) => row.slug === slug));
+  const into = from && name !== undefined ? await makeRenamed(tx, kind!, from, holder, merging) : holder;
   if (!from || !into) throw new MergeError(`There is no tag with the slug "${from ? intoSlug : fromSlug}".`);
   if (from.id === into.id) throw new MergeError('A tag cannot be merged into itself.');
   if (into.mergedInto !== null) throw new MergeError(`"${intoSlug}" was itself merged into another tag.`);
@@ -43,7 +73,7 @@ const merge = async (
   // Tags that were merged into it before are redirected as well.
   await tagsIn(tx).update([{ id: from.id }, { mergedInto: from.id }], { mergedInto: into.id });
   await record(tx, by, {
-    action: 'tags merge',
+    action: name === undefined ? 'tags merge' : 'tags rename',
     subject: `tag ${fromSlug}`,
     before: { name: from.name, slug: from.slug },
     after: { mergedInto: { name: into.name, slug: into.slug } },
@@ -124,17 +154,17 @@ export const moveRecords = async (db: Database, kind: ContentKind, tags: readonl
 /**
  * Replaces a tag by another one: records of all `kinds` get the new tag, filters by the old slug find them, and new records
  * with the old name get the new tag. Safe beside a running service, and idempotent. Calls in flight may still store the old
- * tag, so it goes over all records twice: again after `settle`.
- * @returns both tags, and how many records it changed @throws MergeError
+ * tag, so it goes over all records twice: again after `settle`. With a name, the other tag is made, so that the first one is
+ * renamed. @returns both tags, and how many records it changed @throws MergeError
  */
 export const mergeTags = async (
   db: Database,
   kinds: readonly ContentKind[],
-  { from, into }: { from: string; into: string },
+  merging: Merging,
   by: Actor,
   settle: () => Promise<unknown> = () => sleep(SETTLE_MS),
 ): Promise<{ from: Tag; into: Tag; moved: number }> => {
-  const tags = await db.transaction((tx) => merge(tx, by, from, into));
+  const tags = await db.transaction((tx) => merge(tx, kinds, by, merging));
   let moved = 0;
   const all = async (): Promise<void> => {
     for (const kind of kinds) moved += await moveRecords(db, kind, tags);
@@ -181,10 +211,10 @@ export const moveLeftBehind = async (db: Database, kinds: readonly ContentKind[]
 export const countToMerge = async (
   db: Database,
   kinds: readonly ContentKind[],
-  { from, into }: { from: string; into: string },
+  { from, into, name }: Merging,
 ): Promise<number> => {
   const rows = await tagsIn(db).findBy({ slug: In([from, into]) });
-  const [tag] = [from, into].map((slug) => {
+  const [tag] = [from, ...(name === undefined ? [into] : [])].map((slug) => {
     const row = rows.find((one) => one.slug === slug);
     if (!row) throw new MergeError(`There is no tag with the slug "${slug}".`);
     return row;

@@ -7,8 +7,8 @@ import { type TagRow, tagsIn } from '../tag/entity.ts';
 import { findTags, makeMissingTags, type Tag, tagsThat } from '../tag/service.ts';
 import { slugOf } from '../tag/slug.ts';
 
-/** No name has a slug that begins with a hyphen. */
-const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> => tagsIn(tx).update({ id }, { slug: `-${id}` });
+/** Gives a tag a slug that no name has: one that begins with a hyphen. */
+export const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> => tagsIn(tx).update({ id }, { slug: `-${id}` });
 
 const isOutdated = ({ name, slug }: Tag): boolean => slugOf(name) !== slug;
 

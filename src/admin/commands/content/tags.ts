@@ -39,28 +39,44 @@ const list = (): Command =>
       }),
     );
 
+/** Runs what may find that tags cannot be merged, which the operator is told. */
+const merging = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof MergeError ? new CommandError(error.message) : error;
+  }
+};
+
 const rename = (): Command =>
   new Command('rename')
     .summary('rename a tag')
     .description(
-      'Gives a tag another name that has the same slug: another case, width or punctuation, or no emoji. Every instance ' +
-        'shows the new name within a minute, and search finds it when the command ends. Safe while the service runs. If ' +
-        'it was interrupted, run it again.',
+      'Gives a tag another name. With the same slug (another case, width or punctuation), every instance shows the new name ' +
+        'within a minute, and search finds it when the command ends. With another slug, shows how many records have the tag, ' +
+        'and with --yes gives them a tag of that name, a hundred at a time; the old slug and the old name lead to it, as ' +
+        'after merge, until the tag is renamed back. Safe while the service runs. If it was interrupted, run it again.',
     )
     .addArgument(new Argument('<slug>', 'the slug of the tag, from `tags list`'))
     .addArgument(new Argument('<name>', `the new name, ${lengthOf(TagName)}`).argParser(textOf(TagName)))
-    .addHelpText('after', examples('tags rename rpg RPG'))
-    .action((slug: string, name: string) =>
+    .option('--yes', 'rename it, if the name has another slug')
+    .addHelpText('after', examples('tags rename rpg RPG', 'tags rename rpg role-playing --yes'))
+    .action((slug: string, name: string, { yes }: { yes?: true }) =>
       withDatabase(readSettings(), async (db) => {
-        const own = slugOf(name);
-        if (own !== slug) {
-          throw new CommandError(
-            `"${printable(name)}" has the slug "${own}", not "${printable(slug)}": that would be another tag. ` +
-              'Records are filtered by slug, so the new name must keep it. To have another tag stand in for this one: ' +
-              `${PROGRAM} tags merge ${slug} ${own}`,
-          );
+        const [into, kinds] = [slugOf(name), [gameKind, imageKind]];
+        if (into !== slug && !yes) {
+          const records = await merging(countToMerge(db, kinds, { from: slug, into, name }));
+          print(`${records} records would get "${into}" for "${printable(slug)}".`);
+          note('Nothing was changed: add --yes to rename it.');
+          return;
         }
-        const renamed = await renameTag(db, [gameKind, imageKind], { slug, name }, undefined, systemActor());
+        if (into !== slug) {
+          const { from, moved } = await merging(mergeTags(db, kinds, { from: slug, into, name }, systemActor()));
+          print(name);
+          note(`It was "${printable(from.name)}". ${moved} records got the slug "${into}" for "${printable(slug)}".`);
+          return;
+        }
+        const renamed = await renameTag(db, kinds, { slug, name }, undefined, systemActor());
         if (!renamed) {
           throw new CommandError(`There is no tag with the slug "${slug}". Find it with: ${PROGRAM} tags list`);
         }
@@ -86,17 +102,12 @@ const merge = (): Command =>
     .action((from: string, into: string, { yes, json }: { yes?: true; json?: true }) =>
       withDatabase(readSettings(), async (db) => {
         const kinds = [gameKind, imageKind];
-        try {
-          const records = yes
-            ? (await mergeTags(db, kinds, { from, into }, systemActor())).moved
-            : await countToMerge(db, kinds, { from, into });
-          if (json) printJsonLines([{ from, into, records, merged: yes === true }]);
-          else print(`${records} records ${yes ? 'got' : 'would get'} "${printable(into)}" for "${printable(from)}".`);
-          if (!yes) note(`Merge them with: ${PROGRAM} tags merge ${from} ${into} --yes`);
-        } catch (error) {
-          if (error instanceof MergeError) throw new CommandError(error.message);
-          throw error;
-        }
+        const records = yes
+          ? (await merging(mergeTags(db, kinds, { from, into }, systemActor()))).moved
+          : await merging(countToMerge(db, kinds, { from, into }));
+        if (json) printJsonLines([{ from, into, records, merged: yes === true }]);
+        else print(`${records} records ${yes ? 'got' : 'would get'} "${printable(into)}" for "${printable(from)}".`);
+        if (!yes) note(`Merge them with: ${PROGRAM} tags merge ${from} ${into} --yes`);
       }),
     );
 
