@@ -1,13 +1,14 @@
 /**
- * @engines sqlite
+ * @engines sqlite server
  * @tier fast
+ * @serverTier long
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { removableGames, removableImages } from '../../src/admin/moderation/kinds.ts';
 import { readRecordState } from '../../src/admin/moderation/records.ts';
-import { hideRecord, UnhideError, unhideRecord } from '../../src/admin/moderation/takedown.ts';
+import { hideAll, hideRecord, unhideAll, UnhideError, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { Database } from '../../src/db/database.ts';
@@ -182,6 +183,101 @@ describe('a game that is taken down', () => {
     }
     expect(await cli('games', 'unhide', id)).toMatchObject({ code: 1, stderr: `error: ${id} is not hidden.\n` });
     await app.call('game.getById', { id });
+  });
+});
+
+describe('games that filters select', () => {
+  const idsOf = (rows: unknown[]): string[] => (rows as { id: string }[]).map(({ id }) => id);
+  const spam = async (owner: TestUser, word: string, n: number): Promise<string[]> => {
+    const games = Array.from({ length: n }, (_, index) => ({ title: `${word} ${index}`, tagNames: [word] }));
+    return idsOf((await app.call('game.batchCreate', { games }, owner.key)).items);
+  };
+
+  test('are taken down in parts of a hundred, also after an interruption, and all come back', async () => {
+    const hacked = await app.aUser({ nickname: 'hacked' });
+    const [own, others] = [await app.aGame({ title: 'Own' }, hacked), await app.aGame({ title: 'Bargain' }, fan)];
+    const ids = [...(await spam(hacked, 'Bargain', 100)), ...(await spam(hacked, 'Bargain', 3))];
+    await app.call('game.toggleFavorite', { gameId: ids[0]! }, fan.key);
+    const before = await app.call('user.getProfile', { id: hacked.id });
+    const filters = ['--author', 'hacked', '--since', '1h', '--search', 'BARGAIN'];
+    const hiding = ['games', 'hide', ...filters, '--reason', 'ticket 7'];
+    const listed = (await json('games', 'list', ...filters)) as object[];
+    expect(idsOf(listed)).toEqual(ids);
+    expect(Object.keys(listed[0]!)).toEqual(['id', 'createdAt', 'authorId', 'title']);
+    expect(await json('games', 'list', ...filters, '--until', '1h')).toEqual([]);
+
+    expect(await json(...hiding)).toEqual(listed.map((one) => ({ ...one, hidden: false })));
+    expect((await cli(...hiding)).stderr).toBe('103 games would be hidden: add --yes to do it.\n');
+    expect(await app.call('user.getProfile', { id: hacked.id })).toEqual(before);
+    // One part, and then the command was killed.
+    const part = ids.slice(0, 100).map(storedIdToBytes);
+    expect(await hideAll(db, removableGames, part, { reason: 'ticket 7', by })).toBe(100);
+    expect((await cli(...hiding, '--yes')).stderr).toBe('3 games are hidden.\n');
+    await expectExactCounts(db);
+    for (const { id } of [own, others]) await app.call('game.getById', { id });
+    for (const id of ids.slice(-4)) await other.fail('game.getById', { id }, 404);
+    expect(idsOf(await json('games', 'hidden', ...filters))).toEqual(ids);
+    expect(await json('games', 'hidden', '--reason', 'ticket')).toEqual([]);
+    const acts = (await json('audit', 'list', '--action', 'games hide', '--subject', ids[0]!)) as Record<
+      string,
+      object
+    >[];
+    expect(acts).toMatchObject([{ subject: 'games (100)', after: { reason: 'ticket 7' } }]);
+
+    const showing = ['games', 'unhide', '--author', hacked.id, '--reason', 'ticket 7'];
+    expect((await json(...showing)).length).toBe(103);
+    // Half of a part: its records are there again without what they had.
+    const original = db.transaction;
+    let left = 1;
+    db.transaction = (...args) => {
+      if ((left -= 1) < 0) throw new Error('killed');
+      return original.apply(db, args) as never;
+    };
+    await expect(unhideAll(db, removableGames, part, by)).rejects.toThrow('killed');
+    db.transaction = original;
+    expect((await cli(...showing, '--yes')).stderr).toBe('103 games are shown.\n');
+    expect(await app.call('user.getProfile', { id: hacked.id })).toEqual(before);
+    expect((await app.call('game.getById', { id: ids[0]! })).favoriteCount).toBe(1);
+    expect((await cli(...showing, '--yes')).stderr).toBe('0 games are shown.\n');
+  });
+
+  test('keep a reason of their own, and stay hidden by themselves when their author is back', async () => {
+    const hacked = await app.aUser();
+    const [first, second, third] = (await spam(hacked, 'Offer', 3)) as [string, string, string];
+    await hideGame(first, 'an older ticket');
+    await suspendUser(db, hacked.id, by, unsettled);
+    const filters = ['--author', hacked.id, '--search', 'offer'];
+    const hiding = ['games', 'hide', ...filters, '--until', '2999-01-01', '--reason', 'ticket 8', '--yes'];
+    expect(idsOf(await json(...hiding))).toEqual([second, third]);
+    await unsuspendUser(db, hacked.id, by);
+    const reasons = (await json('games', 'hidden', ...filters)) as { hiddenReason: string }[];
+    expect(reasons.map(({ hiddenReason }) => hiddenReason)).toEqual(['an older ticket', 'ticket 8', 'ticket 8']);
+    // While their author is hidden, they are no more than that.
+    await suspendUser(db, hacked.id, by, unsettled);
+    expect((await cli('games', 'unhide', ...filters, '--yes')).stderr).toBe('0 games are shown.\n');
+    expect(await unsuspendUser(db, hacked.id, by)).toBe(3);
+  });
+
+  test('go to another user, hidden ones included, and not before --yes', async () => {
+    const [from, to] = [await app.aUser({ nickname: 'moves out' }), await app.aUser({ nickname: 'moves in' })];
+    const ids = await spam(from, 'Mover', 2);
+    await hideGame(ids[1]!);
+    const moving = ['games', 'move', '--from', 'moves out', '--to', to.id];
+    expect(await json(...moving)).toMatchObject(ids.map((id) => ({ id, authorId: from.id, moved: false })));
+    expect((await app.call('game.getById', { id: ids[0]! })).author.id).toBe(from.id);
+    expect((await cli(...moving, '--yes')).stderr).toBe('2 games are moved.\n');
+    for (const instance of [app, other]) {
+      const { items } = await instance.call('game.list', { ...page, search: 'mover' });
+      expect(items.map(({ id, author: { nickname } }) => [id, nickname])).toEqual([[ids[0], 'moves in']]);
+    }
+    expect(idsOf(await json('games', 'hidden', '--author', 'moves in'))).toEqual([ids[1]]);
+    expect(await json('audit', 'list', '--action', 'games move')).toMatchObject(
+      ids.map((id) => ({ subject: `user ${from.id}`, before: { games: [id] }, after: { authorId: to.id } })),
+    );
+    expect((await cli(...moving, '--yes')).stderr).toBe('0 games are moved.\n');
+    expect((await cli('games', 'move', '--from', to.id, '--to', 'moves in')).stderr).toBe(
+      'error: They are the same user.\n',
+    );
   });
 });
 

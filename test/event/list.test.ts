@@ -6,8 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
 import { mergeTags } from '../../src/content/write/tag-merge.ts';
 import { renameTag } from '../../src/content/write/tag-names.ts';
+import { slugOf } from '../../src/content/tag/slug.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';
 import { removableGames, removableImages } from '../../src/admin/moderation/kinds.ts';
+import { MoveError, moveRecords } from '../../src/admin/moderation/move.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { idToBytes } from '../../src/db/values.ts';
@@ -16,6 +18,7 @@ import { imageKind } from '../../src/image/kind.ts';
 import { closeFeed, sweepOldEvents } from '../../src/event/outbox/feed.ts';
 import { renameUser } from '../../src/user/service.ts';
 import { type Input, type Output, startApp, type TestApp } from '../harness/app/app.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
 
 type EventPage = Output<'event.list'>;
 type EventItem = EventPage['items'][number];
@@ -124,6 +127,47 @@ describe('a change of a game or an image post', () => {
   });
 });
 
+describe('records that change hands', () => {
+  test('are told of as changed; whoever gets them may change them, and counts go with them', async () => {
+    const { db } = app.context;
+    const [from, to] = [await app.aUser(), await app.aUser()];
+    const [post, kept, hidden] = [
+      await app.anImagePost({}, from),
+      await app.anImagePost({}, to),
+      await app.anImagePost({}, from),
+    ];
+    const by = systemActor();
+    await hideRecord(db, removableImages, hidden.id, { reason: 'a complaint', by });
+    const ids = [post, kept, hidden].map(({ id }) => idToBytes(id)!);
+    const owners = { from: from.id, to: to.id };
+    const events = await eventsOf(async () => {
+      expect(await moveRecords(db, imageKind, ids, owners, by)).toBe(2);
+      expect(await moveRecords(db, imageKind, ids, owners, by)).toBe(0);
+    });
+    expect(events.map(brief)).toEqual([['image.updated', post.id, null]]);
+    const { author, updatedAt } = await app.call('image.getById', { id: post.id });
+    expect([author.id, updatedAt > post.updatedAt]).toEqual([to.id, true]);
+    expect((await app.fail('image.update', { id: post.id, title: 'x' }, 403, from.key)).data.reason).toBe('NOT_OWNER');
+    await app.call('image.update', { id: post.id, title: 'x' }, to.key);
+    expect(await unhideRecord(db, removableImages, hidden.id, by)).toBe(true);
+    expect((await app.call('image.getById', { id: hidden.id })).author.id).toBe(to.id);
+    const counts = [from, to].map(async ({ id }) => (await app.call('user.getProfile', { id })).imagePostCount);
+    expect(await Promise.all(counts)).toEqual([0, 3]);
+    await expectExactCounts(db);
+  });
+
+  test('stay where they are while those of one of both users are hidden', async () => {
+    const { db } = app.context;
+    const [from, to] = [await app.aUser(), await app.aUser()];
+    const { id } = await app.aGame({}, from);
+    const by = systemActor();
+    await suspendUser(db, to.id, by, { hide: true, settle });
+    const moving = moveRecords(db, gameKind, [idToBytes(id)!], { from: from.id, to: to.id }, by);
+    await expect(moving).rejects.toThrow(MoveError);
+    expect((await app.call('game.getById', { id })).author.id).toBe(from.id);
+  });
+});
+
 describe('a change of a user', () => {
   test('is told of', async () => {
     const { db } = app.context;
@@ -181,6 +225,38 @@ describe('a change of a tag', () => {
     const { items: own } = await list({ recordId: 'feed-from' });
     expect(own.map(brief)).toEqual([['tag.merged', 'feed-from', null]]);
     expect(into.tags).toHaveLength(1);
+  });
+});
+
+describe('a tag that gets another slug', () => {
+  const rename = (from: string, name: string) =>
+    mergeTags(app.context.db, [gameKind, imageKind], { from, into: slugOf(name), name }, systemActor(), settle);
+  const slugs = async (id: string) => (await app.call('game.getById', { id })).tags.map(({ slug }) => slug);
+
+  test('is another tag with all its records, to which the old one leads, and gets the old slug back', async () => {
+    const { id } = await app.aGame({ tagNames: ['one', 'Old Slug'] });
+    const events = await eventsOf(() => rename('old-slug', 'New Slug'));
+    expect(events.map(brief)).toEqual([
+      ['tag.merged', 'old-slug', null],
+      ['game.updated', id, null],
+    ]);
+    expect(await eventsOf(() => rename('old-slug', 'New Slug'))).toEqual([]);
+    expect(await slugs(id)).toEqual(['one', 'new-slug']);
+    expect((await app.aGame({ tagNames: ['old slug'] })).tags).toEqual([{ name: 'New Slug', slug: 'new-slug' }]);
+    const query = { limit: 9, page: 1 };
+    expect((await app.call('game.list', { ...query, tagSlugs: ['old-slug'] })).total).toBe(2);
+    expect((await app.call('game.list', { ...query, search: 'new slug' })).total).toBe(2);
+    expect((await rename('new-slug', 'OLD slug')).moved).toBe(2);
+    expect(await slugs(id)).toEqual(['one', 'old-slug']);
+    expect((await app.aGame({ tagNames: ['new slug'] })).tags).toEqual([{ name: 'OLD slug', slug: 'old-slug' }]);
+    await expectExactCounts(app.context.db);
+  });
+
+  test('gets none that another one has', async () => {
+    await app.aGame({ tagNames: ['lone', 'other'] });
+    await expect(rename('lone', 'Other')).rejects.toThrow('tags merge lone other');
+    await expect(rename('nowhere', 'somewhere')).rejects.toThrow('There is no tag with the slug "nowhere".');
+    await expect(rename('old-slug', 'Third')).resolves.toMatchObject({ from: { name: 'OLD slug' } });
   });
 });
 

@@ -1,13 +1,16 @@
+import { In, IsNull } from 'typeorm';
 import { type Actor, record } from '../../auth/audit/log.ts';
+import { grouped } from '../../base/tally.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { idToBytes } from '../../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { type HiddenRecordRow, hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { lockUser } from '../../user/service.ts';
 import { hideRecords } from './hidden/hide.ts';
+import { readHidden } from './hidden/read.ts';
 import { finishShowing, publishAgain } from './hidden/show.ts';
 import type { HiddenSnapshot } from './hidden/snapshot.ts';
 import { commandOf } from './kinds.ts';
@@ -16,85 +19,127 @@ import { noteRecords } from './removal.ts';
 /** A record cannot be shown again: the message says why. */
 export class UnhideError extends Error {}
 
-const lockRow = (tx: Transaction, { table }: ContentKind, id: string): Promise<HiddenRecordRow | null> =>
-  hiddenRecordsIn(tx).findOne({ where: { recordId: id, kind: table }, ...tx.dialect.lockingRows });
+/** Why records are hidden, and who does it. */
+interface Hiding {
+  reason: string;
+  by: Actor;
+}
 
-/** The part of a hidden record that the audit log records. */
-const traceOf = ({ recordId: id, authorId, record: kept, reason, hiddenAt }: HiddenRecordRow) => ({
-  id,
-  title: (JSON.parse(kept) as HiddenSnapshot).title,
-  authorId,
-  reason,
-  hiddenAt,
+/** Locks hidden records of a kind, in the order of their ids. */
+const lockHidden = (tx: Transaction, { table }: ContentKind, ids: readonly Bytes[]): Promise<HiddenRecordRow[]> =>
+  hiddenRecordsIn(tx).find({
+    where: { recordId: In(ids.map(idFromBytes)), kind: table },
+    order: { recordId: 'ASC' },
+    ...tx.dialect.lockingRows,
+  });
+
+/** The part of hidden records that the audit log records. */
+const traceOf = ({ table }: ContentKind, rows: readonly HiddenRecordRow[]) => ({
+  subject: `${table} ${rows.length === 1 ? rows[0]!.recordId : `(${rows.length})`}`,
+  before: {
+    [table]: rows.map(({ recordId: id, authorId, record: kept, reason, hiddenAt }) => ({
+      id,
+      title: (JSON.parse(kept) as HiddenSnapshot).title,
+      authorId,
+      reason,
+      hiddenAt,
+    })),
+  },
 });
 
-/** Gives a record that is hidden already another reason. Returns whether it is hidden. */
-const changeReason = (db: Database, kind: ContentKind, id: string, reason: string, by: Actor): Promise<boolean> =>
+/** Gives hidden records this reason. @returns how many had another one, or none */
+const changeReason = (
+  db: Database,
+  kind: ContentKind,
+  ids: readonly Bytes[],
+  { reason, by }: Hiding,
+): Promise<number> =>
   db.transaction(async (tx) => {
-    const row = await lockRow(tx, kind, id);
-    if (!row) return false;
-    if (row.reason === reason) return true;
-    await hiddenRecordsIn(tx).update({ recordId: id }, { reason, hiddenAt: row.hiddenAt ?? by.now });
-    await record(tx, by, {
-      action: `${commandOf(kind)} hide`,
-      subject: `${kind.table} ${id}`,
-      before: { [kind.table]: [traceOf(row)] },
-      after: { reason },
-    });
-    return true;
+    const rows = (await lockHidden(tx, kind, ids)).filter((row) => row.reason !== reason);
+    if (rows.length === 0) return 0;
+    // An operator of each, since transformers change them.
+    const among = () => In(rows.map(({ recordId }) => recordId));
+    await hiddenRecordsIn(tx).update({ recordId: among() }, { reason });
+    await hiddenRecordsIn(tx).update({ recordId: among(), hiddenAt: IsNull() }, { hiddenAt: by.now });
+    await record(tx, by, { action: `${commandOf(kind)} hide`, ...traceOf(kind, rows), after: { reason } });
+    return rows.length;
   });
 
 /**
- * Hides a record: it is in no list, search or count from the commit on, and fails with 404. A record that is hidden already
- * gets this reason, and stays hidden when its author's records are shown again. To be run again if it was interrupted.
- * @throws AppError the kind's NOT_FOUND
+ * Hides records: they are in no list, search or count from the commit on, and fail with 404. Records that are hidden already
+ * get this reason, and stay hidden when their authors' records are shown again. To be run again if it was interrupted.
+ * @returns how many were not hidden for this reason before
  */
-export const hideRecord = async (
+export const hideAll = async (
   db: Database,
   removable: RemovableKind,
-  id: string,
-  { reason, by }: { reason: string; by: Actor },
-): Promise<void> => {
+  ids: readonly Bytes[],
+  { reason, by }: Hiding,
+): Promise<number> => {
+  const { kind } = removable;
+  const before = noteRecords({ by, action: `${commandOf(kind)} hide`, after: { reason } }, kind);
+  const hidden = await hideRecords(db, removable, ids, { before, cause: { reason, at: by.now } });
+  return hidden === ids.length ? hidden : hidden + (await changeReason(db, kind, ids, { reason, by }));
+};
+
+/** As `hideAll`, for one. @throws AppError the kind's NOT_FOUND */
+export const hideRecord = async (db: Database, removable: RemovableKind, id: string, hiding: Hiding): Promise<void> => {
   const { kind } = removable;
   const key = idToBytes(id);
-  if (!key) throw new AppError(kind.notFound, { hint: id });
-  const before = noteRecords({ by, action: `${commandOf(kind)} hide`, after: { reason } }, kind);
-  const hidden = await hideRecords(db, removable, [key], { before, cause: { reason, at: by.now } });
-  if (hidden > 0 || (await changeReason(db, kind, id, reason, by))) return;
+  if (key && (await hideAll(db, removable, [key], hiding)) > 0) return;
+  if (key && (await hiddenRecordsIn(db).existsBy({ recordId: id, kind: kind.table }))) return;
   throw new AppError(kind.notFound, { hint: id });
 };
 
+/** Ends that records of an author, who is locked, are hidden by themselves. @returns those to be shown */
+const endHiding = async (tx: Transaction, kind: ContentKind, rows: readonly HiddenRecordRow[], by: Actor) => {
+  // Locked, so that the author's records are not hidden meanwhile.
+  const isHidden = (await lockUser(tx, rows[0]!.authorId)).hiddenAt !== null;
+  const due = rows.filter(({ reason }) => reason !== null);
+  if (due.length > 0) {
+    const which = { recordId: In(due.map(({ recordId }) => recordId)) };
+    await hiddenRecordsIn(tx).update(which, { reason: null, hiddenAt: null });
+    await record(tx, by, { action: `${commandOf(kind)} unhide`, ...traceOf(kind, due), after: { isHidden } });
+  }
+  return isHidden ? [] : rows.map(({ recordId }) => storedIdToBytes(recordId));
+};
+
 /**
- * Shows a hidden record again, with the favorites, reactions and views that it had, unless its author's records are hidden. To
- * be run again if it was interrupted. @returns whether it is shown @throws UnhideError, AppError the kind's NOT_FOUND
+ * Shows hidden records again, with the favorites, reactions and views that they had, unless their authors' records are
+ * hidden. To be run again if it was interrupted. @returns how many are shown
  */
+export const unhideAll = async (
+  db: Database,
+  removable: RemovableKind,
+  ids: readonly Bytes[],
+  by: Actor,
+): Promise<number> => {
+  const shown = await db.transaction(async (tx) => {
+    const { kind } = removable;
+    const byAuthor = grouped(await lockHidden(tx, kind, ids), ({ authorId }) => authorId);
+    const back: Bytes[] = [];
+    for (const author of [...byAuthor.keys()].toSorted()) {
+      back.push(...(await endHiding(tx, kind, byAuthor.get(author)!, by)));
+    }
+    await publishAgain(tx, removable, back);
+    return back;
+  });
+  if (shown.length > 0) await finishShowing(db, removable, shown);
+  return shown.length;
+};
+
+/** As `unhideAll`, for one. @returns whether it is shown @throws UnhideError, AppError the kind's NOT_FOUND */
 export const unhideRecord = async (db: Database, removable: RemovableKind, id: string, by: Actor): Promise<boolean> => {
   const { kind } = removable;
   const key = idToBytes(id);
-  if (!key) throw new AppError(kind.notFound, { hint: id });
-  const isShown = await db.transaction(async (tx) => {
-    const row = await lockRow(tx, kind, id);
-    if (!row) {
-      const isThere = await recordsIn(tx, kind).existsBy({ id });
-      throw isThere ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
-    }
-    const { authorId } = row;
-    // Locked, so that the author's records are not hidden meanwhile.
-    const { hiddenAt: authorHiddenAt } = await lockUser(tx, authorId);
-    if (row.reason === null && authorHiddenAt !== null) {
-      throw new UnhideError(`${id} is hidden with its author, and comes back with: users unsuspend ${authorId}`);
-    }
-    await hiddenRecordsIn(tx).update({ recordId: id }, { reason: null, hiddenAt: null });
-    await record(tx, by, {
-      action: `${commandOf(kind)} unhide`,
-      subject: `${kind.table} ${id}`,
-      before: { [kind.table]: [traceOf(row)] },
-      after: { isHidden: authorHiddenAt !== null },
-    });
-    if (authorHiddenAt !== null) return false;
-    await publishAgain(tx, removable, [key]);
-    return true;
-  });
-  if (isShown) await finishShowing(db, removable, [key]);
-  return isShown;
+  const hidden = key && (await readHidden(db, kind, id));
+  if (!hidden) {
+    const isThere = key && (await recordsIn(db, kind).existsBy({ id }));
+    throw isThere ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
+  }
+  if (hidden.state.reason === null && hidden.state.authorHiddenAt !== null) {
+    const author = idFromBytes(hidden.row.author_id);
+    throw new UnhideError(`${id} is hidden with its author, and comes back with: users unsuspend ${author}`);
+  }
+  return (await unhideAll(db, removable, [key], by)) > 0;
 };

@@ -1,6 +1,6 @@
 import { currentDate, sleep } from '../../base/runtime.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
-import { findByAuthor } from '../../content/read/find.ts';
+import { findRange } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
 import { hideRecordsOf } from './hidden/hide.ts';
 import { countHidden } from './hidden/read.ts';
@@ -183,7 +183,8 @@ export const deleteAs = async (db: Database, id: string, by: Actor, deletion: De
   do {
     for (const removable of removableKinds) {
       const removal = { before: noteRecords(reason, removable.kind) };
-      for await (const ids of findByAuthor(db, removable.kind, key)) await removeRecords(db, removable, ids, removal);
+      const own = findRange(db, removable.kind, { authorId: key });
+      for await (const ids of own) await removeRecords(db, removable, ids, removal);
       await removeEngagementOf(db, removable.kind, key);
     }
     await deleteHidden(db, key, noteHidden(reason, 'deleted'));

@@ -7,7 +7,7 @@ import { contractsOf } from '../../consumers/contracts/store.ts';
 import { readFailedCalls } from '../../consumers/use/failed-calls.ts';
 import { keyConsumer, readConsumerUses } from '../../consumers/use/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import { findByAuthor } from '../../content/read/find.ts';
+import { findRange } from '../../content/read/find.ts';
 import { engagementIn, type HiddenMarkRow, hiddenMarksIn } from '../../content/entity.ts';
 import { byId, readRowsById } from '../../content/records.ts';
 import { TagDictionary } from '../../content/tag/dictionary.ts';
@@ -48,7 +48,7 @@ const kinds: readonly ExportedKind[] = [
 
 async function* rowsOf(db: Database, kind: ContentKind, authorId: string): AsyncGenerator<ExportedRow[]> {
   const shape = { detail: true, viewerId: undefined };
-  for await (const ids of findByAuthor(db, kind, storedIdToBytes(authorId))) {
+  for await (const ids of findRange(db, kind, { authorId: storedIdToBytes(authorId) })) {
     for (let start = 0; start < ids.length; start += AT_ONCE) {
       const rows = await readRowsById<ExportedRow>(db, kind, shape, ids.slice(start, start + AT_ONCE));
       yield rows.toSorted(byId);

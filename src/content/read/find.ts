@@ -1,12 +1,13 @@
 import { In } from 'typeorm';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { type Bytes, idFromBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { recordsIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagsIn } from '../tag/entity.ts';
 import { findTagged } from '../write/tag-names.ts';
 
 const READ_AT_ONCE = 1000;
+const [FIRST, LAST] = [new Date(0), new Date('9999-12-31T23:59:59.999Z')];
 
 /** Records with a tag whose titles begin like this. Both are compared byte by byte. */
 export interface Marking {
@@ -34,21 +35,34 @@ export async function* findMarked(
   }
 }
 
+/** Which records of a kind are meant: all where nothing is said. */
+export interface RecordRange {
+  authorId?: Bytes | undefined;
+  /** The first instant of publication. */
+  since?: Date | undefined;
+  /** The first instant that is too late. */
+  until?: Date | undefined;
+}
+
 /**
- * The ids of the records of a kind by an author, part by part; those that went meanwhile do not matter. SQL: it forces the
- * index of authors.
+ * The ids of records of a kind, in the order of publication, part by part; those that went meanwhile do not matter. SQL: it
+ * forces the index.
  */
-export async function* findByAuthor(db: Database, { table }: ContentKind, authorId: Bytes): AsyncGenerator<Bytes[]> {
-  for (let after = { createdAt: '', id: Buffer.alloc(0) as Bytes }; ;) {
+export async function* findRange(
+  db: Database,
+  { table }: ContentKind,
+  { authorId, since = FIRST, until = LAST }: RecordRange,
+): AsyncGenerator<Bytes[]> {
+  const index = db.dialect.useIndex(`${table}_${authorId ? 'author' : 'latest'}`);
+  for (let [from, after]: [string, Bytes] = [timeToDb(since), Buffer.alloc(0)]; ;) {
     const rows = await db.read<{ id: Bytes; created_at: string }>(
-      `SELECT id, created_at FROM ${table} ${db.dialect.useIndex(`${table}_author`)}
-      WHERE author_id = ? ${after.createdAt === '' ? '' : 'AND (created_at > ? OR created_at = ? AND id > ?)'}
-      ORDER BY created_at, id LIMIT ${READ_AT_ONCE}`,
-      [authorId, ...(after.createdAt === '' ? [] : [after.createdAt, after.createdAt, after.id])],
+      `SELECT id, created_at FROM ${table} ${index} WHERE ${authorId ? 'author_id = ? AND ' : ''}created_at >= ?
+      AND created_at < ? AND (created_at > ? OR id > ?) ORDER BY created_at, id LIMIT ${READ_AT_ONCE}`,
+      [...(authorId ? [authorId] : []), from, timeToDb(until), from, after],
     );
     const last = rows.at(-1);
     if (!last) return;
-    after = { createdAt: last.created_at, id: last.id };
+    [from, after] = [last.created_at, last.id];
     yield rows.map(({ id }) => id);
   }
 }

@@ -4,7 +4,8 @@ import { removableGames, removableImages } from '../../moderation/kinds.ts';
 import { deleteRecord, readRecordState } from '../../moderation/records.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, printJsonLines, printObject, printTable } from '../shared/output.ts';
-import { EXAMPLE_ID, hidden, hide, type Named, unhide } from './takedown.ts';
+import { list, move, type Named } from './selected.ts';
+import { EXAMPLE_ID, hidden, hide, unhide } from './takedown.ts';
 
 const OTHER_ID = '019a3c5e-b151-7a01-8f6e-2b7c1d9e4f30';
 
@@ -74,12 +75,14 @@ const remove = ({ command, words: [, several], removable }: Named): Command =>
 
 const recordsCommand = (named: Named): Command =>
   new Command(named.command)
-    .summary(`show, hide and delete ${named.words[1]}`)
-    .description(`Shows, hides and deletes ${named.words[1]}.`)
+    .summary(`list, show, hide, move and delete ${named.words[1]}`)
+    .description(`Lists, shows, hides, moves and deletes ${named.words[1]}.`)
+    .addCommand(list(named))
     .addCommand(show(named))
     .addCommand(hide(named))
     .addCommand(unhide(named))
     .addCommand(hidden(named))
+    .addCommand(move(named))
     .addCommand(remove(named));
 
 export const gamesCommand = (): Command =>

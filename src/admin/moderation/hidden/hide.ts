@@ -2,7 +2,7 @@ import type { Parameter, Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { inList, partsOf } from '../../../db/sql/in-list.ts';
 import { type Bytes, listFromDb } from '../../../db/values.ts';
-import { findByAuthor } from '../../../content/read/find.ts';
+import { findRange } from '../../../content/read/find.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
 import { byId, readRowsById } from '../../../content/records.ts';
@@ -97,7 +97,7 @@ export const hideRecordsOf = async (
   before: Hiding['before'],
 ): Promise<number> => {
   let hidden = 0;
-  for await (const ids of findByAuthor(db, removable.kind, authorId)) {
+  for await (const ids of findRange(db, removable.kind, { authorId })) {
     hidden += await hideRecords(db, removable, ids, { before });
   }
   return hidden;

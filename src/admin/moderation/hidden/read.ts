@@ -9,7 +9,8 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { usersIn } from '../../../user/entity.ts';
 import type { HiddenSnapshot } from './snapshot.ts';
 
-const LISTED_AT_ONCE = 200;
+/** Few enough that one transaction may change them. */
+const LISTED_AT_ONCE = 100;
 const BY_ID = { key: 'recordId', first: NIL_ID, take: LISTED_AT_ONCE } as const;
 
 /** Where hidden records are read: those of a kind, a number of them at most. */
@@ -101,20 +102,26 @@ export const readHidden = async (
 };
 
 /** A hidden record in a list. */
-type ListedHidden = Pick<HiddenRecordRow, 'recordId' | 'authorId'> & HiddenState & { title: string };
+type ListedHidden = Pick<HiddenRecordRow, 'recordId' | 'authorId'> & HiddenState & { kept: HiddenSnapshot };
 
-/** The hidden records of a kind, in the order of their ids, part by part. */
-export async function* listHidden(reader: Reader, { table }: ContentKind): AsyncGenerator<ListedHidden[]> {
-  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({ where: { recordId: later(), kind: table } }));
+/** The hidden records of a kind, or those of them by an author, in the order of their ids, part by part. */
+export async function* listHidden(
+  reader: Reader,
+  { table }: ContentKind,
+  authorId?: string,
+): AsyncGenerator<ListedHidden[]> {
+  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
+    where: { recordId: later(), kind: table, ...(authorId !== undefined && { authorId }) },
+  }));
   for await (const rows of parts) {
     const authors = await usersIn(reader).find({
       select: { id: true, hiddenAt: true },
-      where: { id: In([...new Set(rows.map(({ authorId }) => authorId))]) },
+      where: { id: In([...new Set(rows.map((row) => row.authorId))]) },
     });
     const hiddenSince = new Map(authors.map(({ id, hiddenAt }) => [id, hiddenAt]));
     yield rows.map(({ record, ...row }) => ({
       ...row,
-      title: (JSON.parse(record) as HiddenSnapshot).title,
+      kept: JSON.parse(record) as HiddenSnapshot,
       authorHiddenAt: hiddenSince.get(row.authorId) ?? null,
     }));
   }
