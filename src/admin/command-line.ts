@@ -75,7 +75,7 @@ const callOf = (command: Command): string =>
 /** Commands that do not work on a database, or log which one it is. */
 const APART = ['serve', 'mcp', 'verify', 'mock-server', 'fault-server'];
 /** Commands that the audit log never holds. */
-const UNRECORDED = ['list', 'show', 'export', 'backup', 'restore', 'import'];
+const UNRECORDED = ['list', 'show', 'calls', 'export', 'backup', 'restore', 'import'];
 
 const parseActor = (text: string): string => {
   const { success, data, error } = auditActor.safeParse(text);

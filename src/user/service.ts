@@ -149,9 +149,14 @@ export const getUser = async (
   return user;
 };
 
-/** All users, oldest first. */
-export const listUsers = (reader: Reader): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> =>
-  usersIn(reader).find({ select: { id: true, nickname: true, createdAt: true }, order: { id: 'ASC' } });
+/** All users, oldest first, or those whose nickname holds a text. */
+export const listUsers = (reader: Reader, search = ''): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> =>
+  usersIn(reader)
+    .createQueryBuilder('u')
+    .select(['u.id', 'u.nickname', 'u.createdAt'])
+    .where('INSTR(u.searchText, :text) > 0', { text: normalise(search).trim() })
+    .orderBy('u.id')
+    .getMany();
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 

@@ -93,6 +93,7 @@ describe('command line', () => {
         'keys list',
         'keys show',
         'keys use',
+        'keys calls',
         'keys rotate',
         'keys revoke',
         'keys prune',
@@ -107,16 +108,20 @@ describe('command line', () => {
         'webhooks redeliver',
         'webhooks delete',
         'games',
+        'games list',
         'games show',
         'games hide',
         'games unhide',
         'games hidden',
+        'games move',
         'games delete',
         'images',
+        'images list',
         'images show',
         'images hide',
         'images unhide',
         'images hidden',
+        'images move',
         'images delete',
         'tags',
         'tags list',
@@ -237,6 +242,11 @@ describe('command line', () => {
       "option '--seed <n>' argument 'x' is invalid. It must be a whole number from 0 to 4294967295.",
       'serve',
     ],
+    [
+      ['games', 'unhide', '--search', ' '],
+      "option '--search <text>' argument ' ' is invalid. It must show something: all of it is invisible.",
+      'games unhide',
+    ],
     [['migrate', '--status', '--down'], "option '--down' cannot be used with option '--status'", 'migrate'],
   ])('%j is refused with a hint at the help', async (args, fault, command) => {
     const help = [CALL, command, '--help'].filter(Boolean).join(' ');
@@ -250,6 +260,19 @@ describe('command line', () => {
   test('a seed is for a sandbox', async () => {
     const { code, stderr } = await runCommand(['serve', '--seed', '7'], { env });
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: --seed is for a sandbox: add --sandbox.\n' });
+  });
+
+  test.each([
+    [['hide', '--reason', 'x']],
+    [['hide', ID, '--author', ID, '--reason', 'x']],
+    [['unhide', '--yes']],
+    [['unhide', ID, '--reason', 'x']],
+  ])('games %j names neither or both: one by its id, and several by filters', async (args) => {
+    const { code, stderr } = await runCommand(['games', ...args], { env });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: Give either an id, or what selects several: --author,/),
+    ]);
   });
 
   test('every faulty setting has a line of its own, with what is allowed, and no password', async () => {

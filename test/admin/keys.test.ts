@@ -8,6 +8,8 @@ import { Database } from '../../src/db/database.ts';
 import { createKey, findKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
 import { type Caller, KeyVerifier } from '../../src/auth/verifier.ts';
 import { scopes } from '../../contract/index.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { addFailedCalls, failedCallOf } from '../../src/consumers/use/failed-calls.ts';
 import { schema } from '../../src/app/schema.ts';
 import { welcome } from '../../src/testkit/sandbox/welcome.ts';
 import { createUser } from '../../src/user/service.ts';
@@ -357,5 +359,30 @@ describe('keys prune', () => {
     expect(await inState('revoked')).toContain(active.id);
     const others = await inState('active');
     expect(others.filter((id) => [recent.id, active.id].includes(id))).toEqual([]);
+  });
+});
+
+describe('keys calls', () => {
+  test('tells why the last calls with a key failed, the latest first', async () => {
+    const [{ id }, now] = [await aKey(), new Date()];
+    const call = failedCallOf('user.me', 'request-1', new AppError('SCOPE_MISSING'), new Date(now.getTime() - 1000));
+    const issues = [{ path: '/title', code: 'too_small', message: 'x' }];
+    const later = failedCallOf('game.create', 'request-2', new AppError('VALIDATION_FAILED', { issues }), now);
+    await db.transaction((tx) => addFailedCalls(tx, new Map([[id, [call, later]]]), now));
+    const { stdout } = await keys('calls', id);
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1))).toEqual([
+      ['STATUS', 'REASON', 'OPERATION', 'REQUEST', 'FAULTS'],
+      ['400', 'VALIDATION_FAILED', 'game.create', 'request-2', '/title too_small'],
+      ['403', 'SCOPE_MISSING', 'user.me', 'request-1'],
+      [],
+    ]);
+    const { stdout: lines } = await keys('calls', id, '--json');
+    expect(
+      lines
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([later, call]);
+    expect(await keys('calls', UNKNOWN_ID)).toEqual(failure('This API key does not exist.'));
   });
 });

@@ -103,4 +103,21 @@ describe('users command', () => {
     expect(json).toContain(String.raw`"nickname":"a\u001b[2Jb\nc\u202ed\u009f"`);
     expect(await listUsers()).toContainEqual({ id, nickname, createdAt: expect.any(String) });
   });
+
+  test('are found by a part of the nickname in any case and width, and one is shown by the whole of it', async () => {
+    const [one, other] = [await createUser('ＳＥＥＫ１'), await createUser('Seek 2')];
+    const found = async (text: string): Promise<string[]> => {
+      const { stdout } = await runCommand(['users', 'list', '--search', text, '--json'], { env });
+      return stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => (JSON.parse(line) as ListedUser).id);
+    };
+    expect(await found('sEEk')).toEqual([one.trim(), other.trim()]);
+    expect(await found('seek1')).toEqual([one.trim()]);
+    expect(await found('seek%')).toEqual([]);
+    const { stdout } = await runCommand(['users', 'show', 'Seek 2', '--json'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ id: other.trim(), nickname: 'Seek 2', games: 0 });
+    expect((await runCommand(['users', 'show', 'Seek'], { env })).code).toBe(1);
+  });
 });

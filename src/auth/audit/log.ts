@@ -6,8 +6,8 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { firstIdBytes, idFromBytes, newId, timeOfId } from '../../db/values.ts';
-import { entriesIn } from './entity.ts';
+import { firstIdBytes, idFromBytes, isId, newId, timeOfId } from '../../db/values.ts';
+import { type AuditRow, entriesIn } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
@@ -99,15 +99,33 @@ const parsed = (state: string | null): unknown => (state === null ? null : JSON.
 
 const LISTED_AT_ONCE = 500;
 
-/** The entries since an instant, oldest first, in batches. */
-export async function* listActs(reader: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
+/** Which entries are meant: those with these parts of texts, and of this command. */
+export type ActFilter = Partial<Pick<AuditEvent, 'action' | 'subject'> & { actor: string }>;
+
+/** Whether an entry is meant. Acts on many records name them by their ids in what was before. */
+const isMeant = (entry: AuditRow, { actor = '', action, subject = '' }: ActFilter): boolean => {
+  const about = isId(subject) ? [entry.subject, entry.before, entry.after] : [entry.subject];
+  return (
+    entry.actor.includes(actor) &&
+    (action === undefined || `${entry.action} `.startsWith(`${action} `)) &&
+    about.some((text) => text?.includes(subject))
+  );
+};
+
+/** The entries since an instant that are meant, oldest first, in batches. */
+export async function* listActs(
+  reader: Reader,
+  since = new Date(0),
+  filter: ActFilter = {},
+): AsyncGenerator<AuditEntry[]> {
   let from = MoreThanOrEqual(firstId(since));
   for (;;) {
     const rows = await entriesIn(reader).find({ where: { id: from }, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
     const last = rows.at(-1);
     if (!last) return;
     from = MoreThan(last.id);
-    yield rows.map(({ before, after, ...row }) => ({
+    const meant = rows.filter((row) => isMeant(row, filter));
+    yield meant.map(({ before, after, ...row }) => ({
       ...row,
       at: timeOf(row.id),
       before: parsed(before),

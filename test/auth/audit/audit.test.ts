@@ -154,6 +154,35 @@ describe('audit log', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining('It must be one line without control characters.')]);
     });
 
+    test('are found by who did it, by the command, and by what it was done to', async () => {
+      const list = async (...filters: string[]): Promise<string[][]> =>
+        (await cli('audit', 'list', ...filters, '--json'))
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as { action: string; subject: string })
+          .map(({ action, subject }) => [action, subject]);
+      const user = await cli('users', 'create', '--nickname', 'Sei', '--as', 'Aki');
+      await cli('users', 'suspend', user);
+      expect(await list('--subject', user)).toEqual([
+        ['users create', `user ${user}`],
+        ['users suspend', `user ${user}`],
+      ]);
+      expect(await list('--actor', 'Aki (')).toEqual([['users create', `user ${user}`]]);
+      expect(await list('--actor', 'Aki', '--action', 'users suspend')).toEqual([]);
+      expect(await list('--action', 'users susp')).toEqual([]);
+      const [game = ''] = await db.transaction(async (tx) => {
+        const now = new Date();
+        const id = newId(now);
+        const before = { games: [{ id }, { id: newId(now) }] };
+        await recordAll(tx, systemActor(now), [{ action: 'games hide', subject: 'games (2)', before }]);
+        return [id];
+      });
+      // One of several that were hidden in one go.
+      expect(await list('--subject', game, '--action', 'games')).toEqual([['games hide', 'games (2)']]);
+      // Any other text is sought in the subject only.
+      expect(await list('--subject', game.slice(1))).toEqual([]);
+    });
+
     test('do nothing where no entry can be made of it', async () => {
       const users = async (): Promise<unknown[]> => db.read('SELECT id FROM users');
       const there = await users();

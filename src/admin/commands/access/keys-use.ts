@@ -1,8 +1,10 @@
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { IsNull, Not } from 'typeorm';
 import { currentDate } from '../../../base/runtime.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { listKeys, readKey } from '../../../auth/service.ts';
+import { FAILED_CALL_HOURS, MAX_FAILED_CALLS } from '../../../../contract/index.ts';
+import { readFailedCalls } from '../../../consumers/use/failed-calls.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { type ConsumerUse, keyConsumer, readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
@@ -20,6 +22,10 @@ export const refuseKey = (id: string): void => {
   if (!isWellFormedKey(id)) return;
   throw new CommandError(`This is a key, not its id. Find the id beside ${displayPrefix(id)} in: ${PROGRAM} keys list`);
 };
+
+/** The argument of commands for one key. */
+export const keyIdArgument = (): Argument =>
+  new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
 
 interface UseOptions {
   key?: string;
@@ -97,5 +103,37 @@ export const useCommand = (): Command =>
         });
         if (options.json) printJsonLines(await withKeys(db, uses));
         else printUses(uses);
+      }),
+    );
+
+/** `keys calls` */
+export const callsCommand = (): Command =>
+  new Command('calls')
+    .summary('show why calls with a key failed')
+    .description(
+      `Shows the last ${MAX_FAILED_CALLS} calls with a key that failed within ${FAILED_CALL_HOURS} hours, the latest first: when ` +
+        '(UTC), with which status and reason, which operation, the id of the request, and where the input was at fault. ' +
+        'Neither bodies nor values are recorded. A running service stores what it has recorded within ten seconds.',
+    )
+    .addArgument(keyIdArgument())
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText('after', examples(`keys calls ${EXAMPLE_ID}`))
+    .action((id: string, { json }: { json?: true }) =>
+      withDatabase(readSettings(), async (db) => {
+        refuseKey(id);
+        const calls = await readFailedCalls(db, (await readKey(db, id)).id, currentDate());
+        if (json) printJsonLines(calls);
+        else
+          printTable(
+            ['TIME', 'STATUS', 'REASON', 'OPERATION', 'REQUEST', 'FAULTS'],
+            calls.map(({ at, status, reason, operation, requestId, issues }) => [
+              at,
+              String(status),
+              reason,
+              operation,
+              requestId,
+              issues.map(({ path, code }) => `${path} ${code}`).join(', '),
+            ]),
+          );
       }),
     );

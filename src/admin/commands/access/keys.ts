@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { currentDate } from '../../../base/runtime.ts';
 import { KeyName, type KeyState, keyStates, type Scope, scopes } from '../../../../contract/index.ts';
 import { auditEnd, systemActor } from '../../../auth/audit/log.ts';
@@ -19,12 +19,10 @@ import {
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
-import { refuseKey, useCommand } from './keys-use.ts';
+import { callsCommand, keyIdArgument, refuseKey, useCommand } from './keys-use.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
-
-const keyIdArgument = (): Argument => new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
 
 interface CreateOptions {
   user: string;
@@ -276,12 +274,13 @@ const rotate = (): Command =>
 
 export const keysCommand = (): Command =>
   new Command('keys')
-    .summary('create, list, show, rotate, revoke and prune API keys, and show who uses what')
+    .summary('create, list, show, rotate, revoke and prune API keys, and show who uses what, and what fails')
     .description('Creates, lists, shows, rotates, revokes and prunes API keys, and shows who uses what.')
     .addCommand(create())
     .addCommand(list())
     .addCommand(show())
     .addCommand(useCommand())
+    .addCommand(callsCommand())
     .addCommand(rotate())
     .addCommand(revoke())
     .addCommand(prune());

@@ -3,9 +3,10 @@ import { currentDate } from '../../../base/runtime.ts';
 import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
-import { createUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
+import { createUser, idOfUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
 import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { type Filtered, withFilters } from '../shared/filters.ts';
 import { erase, EXAMPLE_ID, exportOne, userIdArgument } from './person.ts';
 import { note, print, printable, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
@@ -35,14 +36,17 @@ const create = (): Command =>
     );
 
 const list = (): Command =>
-  new Command('list')
-    .summary('list all users')
-    .description('Lists all users, oldest first: id, when they joined (UTC), nickname.')
+  withFilters(
+    new Command('list')
+      .summary('list users')
+      .description('Lists users, oldest first: id, when they joined (UTC), nickname.'),
+    ['search'],
+  )
     .option('--json', 'print one JSON object per line instead of a table')
-    .addHelpText('after', examples('users list', 'users list --json'))
-    .action(({ json }: Output) =>
+    .addHelpText('after', examples('users list', 'users list --search maru --json'))
+    .action(({ json, search }: Output & Filtered) =>
       withDatabase(readSettings(), async (db) => {
-        const users = await listUsers(db);
+        const users = await listUsers(db, search);
         if (json) printJsonLines(users);
         else
           printTable(
@@ -59,11 +63,11 @@ const show = (): Command =>
       'Shows the profile of a user, how many records, favorites and reactions, and keys the user has, and whether the user ' +
         'is suspended. Times are in UTC.',
     )
-    .addArgument(userIdArgument())
+    .addArgument(new Argument('<user>', 'the user, by id or by a nickname that no other user has'))
     .option('--json', 'print a JSON object instead of a table')
-    .addHelpText('after', examples(`users show ${EXAMPLE_ID}`))
-    .action((id: string, { json }: Output) =>
-      withDatabase(readSettings(), async (db) => printObject(await readUserState(db, id), json)),
+    .addHelpText('after', examples(`users show ${EXAMPLE_ID}`, 'users show Maru'))
+    .action((user: string, { json }: Output) =>
+      withDatabase(readSettings(), async (db) => printObject(await readUserState(db, await idOfUser(db, user)), json)),
     );
 
 const rename = (): Command =>
