@@ -170,12 +170,12 @@ describe('audit log', () => {
       expect(await list('--actor', 'Aki (')).toEqual([['users create', `user ${user}`]]);
       expect(await list('--actor', 'Aki', '--action', 'users suspend')).toEqual([]);
       expect(await list('--action', 'users susp')).toEqual([]);
-      const [game = ''] = await db.transaction(async (tx) => {
+      const game = await db.transaction(async (tx) => {
         const now = new Date();
         const id = newId(now);
         const before = { games: [{ id }, { id: newId(now) }] };
         await recordAll(tx, systemActor(now), [{ action: 'games hide', subject: 'games (2)', before }]);
-        return [id];
+        return id;
       });
       // One of several that were hidden in one go.
       expect(await list('--subject', game, '--action', 'games')).toEqual([['games hide', 'games (2)']]);
