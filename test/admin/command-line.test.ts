@@ -244,7 +244,7 @@ describe('command line', () => {
     ],
     [
       ['games', 'unhide', '--search', ' '],
-      "option '--search <text>' argument ' ' is invalid. It must show something: all of it is invisible.",
+      "option '--search <text>' argument ' ' is invalid. It must hold more than white space.",
       'games unhide',
     ],
     [['migrate', '--status', '--down'], "option '--down' cannot be used with option '--status'", 'migrate'],
