@@ -22,7 +22,7 @@ export interface Owners {
 }
 
 /**
- * Gives records of one user to another, hidden ones included, in one transaction. Whoever has them may change and delete
+ * Gives records of one user to another, hidden ones included, in one transaction. The new owner may change and delete
  * them from the commit on. @returns how many @throws MoveError, AppError USER_NOT_FOUND
  */
 export const moveRecords = (
@@ -66,7 +66,7 @@ export const moveRecords = (
     await hiddenRecordsIn(tx).update(which(), { authorId: to });
     const changes = shown.map(({ id }) => ({ type: `${router}.updated` as const, record: storedIdToBytes(id) }));
     await recordEvents(tx, changes, now);
-    // Ids alone: no titles of whoever has them later are left where one of both is erased.
+    // Ids alone: an erasure of either user finds no titles here.
     await record(
       tx,
       { name, now },

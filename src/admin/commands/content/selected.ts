@@ -24,9 +24,9 @@ export interface SelectedOptions extends Filtered {
   json?: true;
 }
 
-/** What a command does to selected records. */
+/** A change of selected records. */
 interface Change {
-  /** What they are afterwards, also the name of a member of the output. */
+  /** The state of the records afterwards, also a member of the output. */
   done: 'hidden' | 'shown' | 'moved';
   /** Changes some in one go. Returns how many it changed. */
   change: (db: Database, ids: readonly Bytes[]) => Promise<number>;
