@@ -3,7 +3,8 @@ import { BACKUP, timeOfLast } from '../auth/audit/log.ts';
 import type { DatabaseSize } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { Deadline } from '../base/deadline.ts';
-import { type PageState, readPageState } from './deployment/pages.ts';
+import type { PageState } from './deployment/entity.ts';
+import { readPageState } from './deployment/pages.ts';
 
 /** The age at which figures are measured again. */
 const RENEWED_AFTER_MS = 30_000;

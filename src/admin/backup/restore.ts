@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { currentDate } from '../../base/runtime.ts';
-import { describePlace, isSamePlace, type Place } from '../../app/deployment/place.ts';
+import type { Place } from '../../app/deployment/entity.ts';
+import { describePlace, isSamePlace } from '../../app/deployment/place.ts';
 import { DEFAULT_DATABASE_URL, sqliteFile } from '../../db/address.ts';
 import { holdExclusively } from '../../db/sqlite/files/exclusive.ts';
 import { atRest, copyDatabase, inspect, type Inspection } from '../../db/sqlite/files/copy.ts';

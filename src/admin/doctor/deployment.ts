@@ -163,12 +163,10 @@ const webhookKey = async (config: Config, db: Database): Promise<Finding> => {
   );
 };
 
+const damaged = (faults: readonly string[]): Finding =>
+  failure(`The file of the database is damaged: ${faults.join('; ')}.`, 'Restore a backup: docs/backup.md tells how.');
+
 const pages = async (db: Database, isDeep: boolean): Promise<Finding> => {
-  const damaged = (faults: readonly string[]): Finding =>
-    failure(
-      `The file of the database is damaged: ${faults.join('; ')}.`,
-      'Restore a backup: docs/backup.md tells how.',
-    );
   if (!db.pageFaults) {
     const isServer = db.dialect.engine !== 'sqlite';
     return skipped(

@@ -4,10 +4,32 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 
-/** A fact about the deployment that a database belongs to. */
+/** Where a deployment is: at its public address or, without one, at the file of its database. */
+export interface Place {
+  url: string | null;
+  /** Null on a server. */
+  file: string | null;
+}
+
+/** The results of the nightly checks of an SQLite file. */
+export interface PageState {
+  /** The table that the next part begins with; null for the first one. */
+  next: string | null;
+  /** When the last round through all tables ended, UTC, ISO 8601. */
+  completedAt: string | null;
+  /** Where a table is damaged, by the last check of it. */
+  faults: Record<string, string>;
+}
+
+/** The facts about the deployment that a database belongs to. */
+interface Facts {
+  place: Place;
+  pages: PageState;
+}
+
 interface DeploymentFact {
-  name: 'place' | 'pages';
-  value: object;
+  name: keyof Facts;
+  value: Facts[keyof Facts];
   changedAt: Date;
 }
 
@@ -26,13 +48,13 @@ export const deploymentEntity = (engine: Engine): EntitySchema<DeploymentFact> =
   });
 };
 
-/** The value of a fact; undefined before it is known. */
-export const readFact = async <T extends object>(
+/** A fact; undefined before it is known. */
+export const readFact = async <Name extends keyof Facts>(
   reader: Pick<Reader, 'manager'>,
-  name: DeploymentFact['name'],
-): Promise<{ value: T; changedAt: Date } | undefined> => {
+  name: Name,
+): Promise<{ value: Facts[Name]; changedAt: Date } | undefined> => {
   const row = await factsIn(reader).findOneBy({ name });
-  return row ? { value: row.value as T, changedAt: row.changedAt } : undefined;
+  return row ? { value: row.value as Facts[Name], changedAt: row.changedAt } : undefined;
 };
 
 /** Stores a fact in the place of the one before. */

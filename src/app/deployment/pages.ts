@@ -3,7 +3,7 @@ import { performance } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { readFact, storeFact } from './entity.ts';
+import { type PageState, readFact, storeFact } from './entity.ts';
 
 const HOUR_MS = 3_600_000;
 /** The hours of the machine's day in which pages are checked. A service that does not run then checks them at another time. */
@@ -15,21 +15,11 @@ const PART_MS = 10_000;
 /** A table that takes longer is left to `doctor --deep`. */
 const TABLE_MS = 600_000;
 
-/** The results of the nightly checks of an SQLite file. */
-export interface PageState {
-  /** The table that the next part begins with; null for the first one. */
-  next: string | null;
-  /** When the last round through all tables ended, UTC, ISO 8601. */
-  completedAt: string | null;
-  /** Where a table is damaged, by the last check of it. */
-  faults: Record<string, string>;
-}
-
 const NAME = 'pages';
 
 /** The results of the nightly checks so far; undefined before the first. */
 export const readPageState = async (reader: Pick<Reader, 'manager'>): Promise<PageState | undefined> =>
-  (await readFact<PageState>(reader, NAME))?.value;
+  (await readFact(reader, NAME))?.value;
 
 const isDue = (last: Date | undefined, now: Date): boolean => {
   if (!last) return true;
@@ -42,7 +32,7 @@ const isDue = (last: Date | undefined, now: Date): boolean => {
 export const checkPagesNightly = async (db: Database, now: Date, log: Logger, partMs = PART_MS): Promise<false> => {
   const { background, pageFaults } = db;
   if (!pageFaults) return false;
-  const known = await readFact<PageState>(background, NAME);
+  const known = await readFact(background, NAME);
   if (!isDue(known?.changedAt, now)) return false;
   const began = performance.now();
   const tables = await background.read<{ name: string }>(

@@ -7,14 +7,7 @@ import type { Config } from '../../config/config.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { factsIn, readFact, storeFact } from './entity.ts';
-
-/** Where a deployment is: at its public address or, without one, at the file of its database. */
-export interface Place {
-  url: string | null;
-  /** Null on a server. */
-  file: string | null;
-}
+import { type Place, factsIn, readFact, storeFact } from './entity.ts';
 
 const NAME = 'place';
 /** How often a process whose webhooks are held looks whether they go on. */
@@ -42,7 +35,7 @@ export const describePlace = ({ url, file }: Place): string => url ?? file ?? 'a
 
 /** The place of the deployment that a database belongs to; undefined before its first start. */
 export const readPlace = async (reader: Pick<Reader, 'manager'>): Promise<Place | undefined> =>
-  (await readFact<Place>(reader, NAME))?.value;
+  (await readFact(reader, NAME))?.value;
 
 /** Lets the next process that looks take the database for that of its deployment, and records it. Returns whose it was. */
 export const leavePlace = (db: Pick<WorkloadPool, 'transaction'>, by: Actor): Promise<Place | undefined> =>
