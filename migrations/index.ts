@@ -18,8 +18,8 @@ import { ConsumerContracts1765100000017 } from './0017-consumer-contracts.ts';
 import { KeyLineage1765200000018 } from './0018-key-lineage.ts';
 import { OlderSecrets1765300000019 } from './0019-older-secrets.ts';
 import { InstanceWebhookKeys1765400000020 } from './0020-instance-webhook-keys.ts';
-import { KeyEndings1765700000023 } from './0023-key-endings.ts';
-import { Deployment1765900000025 } from './0025-deployment.ts';
+import { KeyEndings1765500000021 } from './0021-key-endings.ts';
+import { Deployment1765600000022 } from './0022-deployment.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -43,6 +43,6 @@ export const migrations = [
   KeyLineage1765200000018,
   OlderSecrets1765300000019,
   InstanceWebhookKeys1765400000020,
-  KeyEndings1765700000023,
-  Deployment1765900000025,
+  KeyEndings1765500000021,
+  Deployment1765600000022,
 ];

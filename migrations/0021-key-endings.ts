@@ -5,7 +5,7 @@ import { onlineWords } from './online.ts';
 const COLUMNS = ['revoked_at', 'expires_at', 'made_by'];
 
 /** Finds the keys that ended long ago, and those that a key has made. */
-export class KeyEndings1765700000023 implements MigrationInterface {
+export class KeyEndings1765500000021 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const { inPlace } = onlineWords(runner);
     for (const column of COLUMNS) {
