@@ -111,7 +111,7 @@ describe('commands in the guides', () => {
 
   test.each([
     ['operators', 17],
-    ['operations', 8],
+    ['operations', 9],
     ['monitoring', 5],
   ])('docs/%s.md', async (guide, expected) => {
     const lines = linesOf(guide);

@@ -217,11 +217,12 @@ describe('migrations of a table in use', () => {
       await holder.query('START TRANSACTION');
       await holder.query('UPDATE webhooks SET attempts = 1 WHERE id = ?', [ids[2]]);
       const migrating = db.migrate(names[index]);
+      // InnoDB renews this table only when nobody has read it for 100 ms.
       const isWaiting = async (): Promise<boolean> => {
         const [rows] = await other.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
         return (rows as []).length > 0;
       };
-      await until(isWaiting);
+      await until(isWaiting, { everyMs: 250 });
       await other.query('UPDATE webhooks SET attempts = 1 WHERE id = ?', [ids[0]]);
       await holder.query('COMMIT');
       expect(await migrating).toEqual([names[index]]);

@@ -53,11 +53,16 @@ class Lists(Gateway):
 here = f"http://127.0.0.1:{serve(Lists)}"
 
 
+def count_sent() -> int:
+    """How many requests came, but for those of a client whose event loop has ended: one of these may come late."""
+    return sum(not path.startswith("/own/") for _, path, *_ in seen)
+
+
 def refused(does: Way) -> UsageError:
     """The error of wrong usage, of which nothing is sent."""
-    sent = len(seen)
+    sent = count_sent()
     error = failed(does)
-    assert len(seen) == sent
+    assert count_sent() == sent
     return error
 
 
@@ -236,7 +241,7 @@ async def call_by_own(client: AsyncContentGateway) -> None:
     await client.call("game.list", max_retries=0)
 
 
-own = AsyncContentGateway(here, API_KEY, http_client=httpx.AsyncClient(trust_env=False))
+own = AsyncContentGateway(f"{here}/own", API_KEY, http_client=httpx.AsyncClient(trust_env=False))
 asyncio.run(call_by_own(own))
 assert "event loop" in str(failed(lambda: call_by_own(own)))
 
