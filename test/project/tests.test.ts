@@ -9,7 +9,18 @@ import { tests } from '../harness/jest/projects.mjs';
 
 const engines = ['none', 'sqlite', 'server', 'second-server', 'mariadb', 'vitess'];
 const tiers = ['fast', 'long', 'fault', 'fuzz'];
-const programs = ['redis', 'promtool', 'chromium', 'oasdiff', 'galera', 'haproxy', 'nginx', 'languages', 'go', 'faketime'];
+const programs = [
+  'redis',
+  'promtool',
+  'chromium',
+  'oasdiff',
+  'galera',
+  'haproxy',
+  'nginx',
+  'languages',
+  'go',
+  'faketime',
+];
 
 const ELAPSED = String.raw`(?:performance|Date)\.now\(\)\s*-|-\s*(?:performance|Date)\.now\(\)`;
 /** What helpers tell of how long something took. */
