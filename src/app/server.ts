@@ -144,6 +144,8 @@ const answer = async (
     context.lifecycle.stopping.abort();
     stopTime.begin(config.shutdownDelayMs);
     await sleep(config.shutdownDelayMs);
+    // A balancer that finds no listener ends all calls.
+    if (config.shutdownDelayMs > 0) await listener.completeRunning(stopTime.left);
   } finally {
     const complete = await listener.stop(stopTime.left);
     if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');

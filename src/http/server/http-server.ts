@@ -230,6 +230,18 @@ export class HttpServer {
     return complete;
   }
 
+  /** Resolves when the requests that are running now have ended, or after `timeoutMs`. New ones are still accepted. */
+  async completeRunning(timeoutMs: number): Promise<void> {
+    const running = Array.from(
+      this.#running,
+      (response) => new Promise<void>((end) => response.once('close', () => end())),
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((end) => (timer = setTimeout(() => end(undefined), timeoutMs)));
+    await Promise.race([Promise.all(running), late]);
+    clearTimeout(timer);
+  }
+
   #sweep(): void {
     // Node does not close responses that wait behind another one when their connection breaks.
     for (const response of this.#running) {
