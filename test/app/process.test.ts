@@ -122,6 +122,20 @@ describe('server process', () => {
       expect(performance.now() - asked).toBeGreaterThan(1500);
     });
 
+    test('refuses no connection before calls have ended that began within SHUTDOWN_DELAY_MS', async () => {
+      const { base, child } = await start({ SHUTDOWN_DELAY_MS: '1' });
+      const exited = once(child, 'exit');
+      const slow = await startSlowRequest(base);
+      child.kill('SIGTERM');
+      const stopping = async () => (await fetch(`${base}/readyz`)).status === 503;
+      while (!(await stopping())) await sleep(10);
+      await sleep(300);
+      expect(await stopping()).toBe(true);
+      slow.finish();
+      expect(await slow.answered).toMatch(/^HTTP\/1\.1 200 /);
+      expect(await exited).toEqual([0, null]);
+    });
+
     test('a second time ends the program at once', async () => {
       const service = await start();
       await startSlowRequest(service.base);
