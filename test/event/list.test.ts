@@ -128,7 +128,7 @@ describe('a change of a game or an image post', () => {
 });
 
 describe('records that change hands', () => {
-  test('are told of as changed; whoever gets them may change them, and counts go with them', async () => {
+  test('are in the feed as changed; their new owner may change them, and both owners’ counts follow', async () => {
     const { db } = app.context;
     const [from, to] = [await app.aUser(), await app.aUser()];
     const [post, kept, hidden] = [

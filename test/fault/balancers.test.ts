@@ -7,15 +7,14 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createConnection } from 'mysql2/promise';
 import { ErrorResponse, operations } from '../../contract/index.ts';
-import { connectionOptions, createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { type Client, type Ending, openClient } from '../harness/app/client.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { type PrintedBalancer, printedFor, startHaproxy, startNginx } from '../harness/faults/haproxy.ts';
 import { freePorts } from '../harness/free-ports.mjs';
 import { aKey } from '../harness/http/load.ts';
-import { startServer, type ThrowawayServer } from '../harness/servers/servers.ts';
+import { startWithAccount } from '../harness/servers/gateway-account.ts';
 import { fillDisk, mountSmallDisk } from '../harness/servers/small-disk.ts';
 import { until } from '../harness/until.ts';
 
@@ -49,25 +48,11 @@ const onSmallDisk = async (): Promise<Database> => {
 
 const onServer = async (): Promise<Database> => {
   if (!program || !('binary' in program)) throw new Error('it needs a server of its own');
-  const server: ThrowawayServer = await startServer('mariadb', program);
-  const run = async (...statements: string[]): Promise<void> => {
-    const connection = await createConnection(connectionOptions(new URL(server.url)));
-    for (const sql of statements) await connection.query(sql);
-    await connection.end();
-  };
-  await run(
-    'CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
-    // Root may write in spite of read_only.
-    "CREATE USER gateway@'127.0.0.1'",
-    "GRANT ALL ON content.* TO gateway@'127.0.0.1'",
-  );
-  const url = new URL(server.url);
-  url.username = 'gateway';
-  url.pathname = '/content';
+  const { url, run, stop } = await startWithAccount('mariadb', program);
   return {
-    url: url.href,
-    takeWrites: (does) => run(`SET GLOBAL read_only = ${does ? 0 : 1}`),
-    remove: () => server.stop(),
+    url,
+    takeWrites: async (does) => void (await run(`SET GLOBAL read_only = ${does ? 0 : 1}`)),
+    remove: stop,
   };
 };
 

@@ -6,7 +6,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { createApp } from '../../../src/app/app.ts';
@@ -15,7 +15,8 @@ import { closeContext, openContext } from '../../../src/app/context.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { until } from '../../harness/until.ts';
 import { connectionOptions } from '../../harness/app/database.ts';
-import { type ServerProgram, startServer, type ThrowawayServer } from '../../harness/servers/servers.ts';
+import { type AccountServer, startWithAccount } from '../../harness/servers/gateway-account.ts';
+import type { ServerProgram } from '../../harness/servers/servers.ts';
 import { fillDisk, mountSmallDisk, type SmallDisk } from '../../harness/servers/small-disk.ts';
 
 // /readyz on a database that answers reads, and takes no writes.
@@ -46,26 +47,11 @@ const expectUnready = async (): Promise<void> => {
 };
 
 const onServers = (name: 'mariadb' | 'mysql', program: ServerProgram): void => {
-  let server: ThrowawayServer;
-  const run = async (...statements: string[]): Promise<RowDataPacket[]> => {
-    const connection = await createConnection(connectionOptions(new URL(server.url)));
-    let rows: RowDataPacket[] = [];
-    for (const sql of statements) [rows] = await connection.query<RowDataPacket[]>(sql);
-    await connection.end();
-    return rows;
-  };
+  let server: AccountServer;
 
   beforeEach(async () => {
-    server = await startServer(name, program);
-    await run(
-      'CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
-      "CREATE USER gateway@'127.0.0.1'",
-      "GRANT ALL ON content.* TO gateway@'127.0.0.1'",
-    );
-    const url = new URL(server.url);
-    url.username = 'gateway';
-    url.pathname = '/content';
-    app = await startApp({ databaseUrl: url.href });
+    server = await startWithAccount(name, program);
+    app = await startApp({ databaseUrl: server.url });
   });
   afterEach(async () => {
     await app.stop();
@@ -74,16 +60,16 @@ const onServers = (name: 'mariadb' | 'mysql', program: ServerProgram): void => {
 
   test('that was told to take none is not ready, until it takes them again; nothing is left of the trials', async () => {
     await untilReadiness(200);
-    await run('SET GLOBAL read_only = 1');
+    await server.run('SET GLOBAL read_only = 1');
     await expectUnready();
-    await run('SET GLOBAL read_only = 0');
+    await server.run('SET GLOBAL read_only = 0');
     await untilReadiness(200);
-    expect(await run('SELECT * FROM content.idempotency_records')).toEqual([]);
+    expect(await server.run('SELECT * FROM content.idempotency_records')).toEqual([]);
   });
 
   test('that is locked for a backup is ready', async () => {
     await untilReadiness(200);
-    const backup = await createConnection(connectionOptions(new URL(server.url)));
+    const backup = await createConnection(connectionOptions(new URL(server.rootUrl)));
     await backup.query('FLUSH TABLES WITH READ LOCK');
     // Longer than what is known of it is believed, and than a trial waits.
     const since = performance.now();

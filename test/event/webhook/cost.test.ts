@@ -43,7 +43,7 @@ const database: DatabaseObserver = {
   coalesced: () => () => undefined,
 };
 
-/** Starts an instance with active webhooks: so many of each type of event. */
+/** Starts an instance with active webhooks. `wanted` gives the number of webhooks for each type of event. */
 const start = async (wanted: Partial<Record<EventType, number>>): Promise<void> => {
   world = new VirtualWorld();
   const config = readConfig({ DATABASE_URL: 'sqlite::memory:', WEBHOOK_SECRET_KEY: WEBHOOK_KEY });
