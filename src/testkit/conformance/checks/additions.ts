@@ -64,6 +64,7 @@ export const additionsTo = (session: VerifySession): Change[] =>
     [...additionsOf(session, operation)].map(([where, { expected, came }]) => ({
       operation,
       where,
+      node: where,
       expected,
       came,
       breaks: false,

@@ -2,7 +2,15 @@ import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { RawSchema } from './schema.ts';
 
-/** An operation of a document. */
+type Members = Readonly<Record<string, unknown>>;
+
+/** How a failure comes: by which status and code. */
+interface Failure {
+  status: string;
+  code: unknown;
+}
+
+/** An operation of a document, or a message that the service sends. */
 export interface DocumentedOperation {
   id: string;
   path: string;
@@ -10,10 +18,12 @@ export interface DocumentedOperation {
   input: RawSchema | undefined;
   /** The schemas of replies, by their status. */
   replies: ReadonlyMap<string, RawSchema>;
-  /** The reasons of its failures: each has an example. */
-  reasons: ReadonlySet<string>;
+  /** Its failures by their reasons: each has an example. */
+  reasons: ReadonlyMap<string, Failure>;
   /** Whether a caller needs a key. */
   needsKey: boolean;
+  /** The operation as it is written, with the parameters and the security that hold for it. */
+  written: Members;
 }
 
 /** An OpenAPI document, in version 3.0 or 3.1. */
@@ -23,6 +33,8 @@ export interface ClientDocument {
   document: object;
   /** By their ids. */
   operations: ReadonlyMap<string, DocumentedOperation>;
+  /** The messages that it sends to webhooks, of operations and by itself, by their ids. */
+  messages: ReadonlyMap<string, DocumentedOperation>;
 }
 
 /** A text that is no document. The message says why. */
@@ -36,36 +48,53 @@ const schemaIn = (holder: unknown): RawSchema | undefined => valueAt(holder, JSO
 /** The examples of failures are named after their reasons; those of successes are not. */
 const REASON = /^[A-Z][A-Z_]+$/;
 
-const membersOf = (value: unknown): [string, unknown][] => Object.entries(Object(value) as Record<string, unknown>);
+export const membersOf = (value: unknown): [string, unknown][] => Object.entries(Object(value) as Members);
 
-const reasonsIn = (reply: unknown): string[] =>
+const reasonsIn = ([status, reply]: [string, unknown]): [string, Failure][] =>
   membersOf(valueAt(reply, ['content', 'application/json', 'examples']))
-    .map(([name]) => name)
-    .filter((name) => REASON.test(name));
+    .filter(([name]) => REASON.test(name))
+    .map(([name, example]) => [name, { status, code: valueAt(example, ['value', 'error', 'json', 'code']) }]);
 
-/** The operations of a document. */
-export const documented = (name: string, document: object): ClientDocument => {
-  const security = valueAt(document, ['security']);
-  const operations = membersOf(valueAt(document, ['paths'])).flatMap(([path, item]): DocumentedOperation[] => {
-    const operation = valueAt(item, [METHOD]);
+/** The operations below some paths, or the messages by their names. */
+const operationsIn = (document: object, paths: unknown): Map<string, DocumentedOperation> => {
+  const operations = membersOf(paths).flatMap(([path, item]): DocumentedOperation[] => {
+    const operation = valueAt(item, [METHOD]) as Members | undefined;
     if (operation === undefined) return [];
-    const demanded = (valueAt(operation, ['security']) ?? security ?? []) as object[];
-    const replies = membersOf(valueAt(operation, ['responses'])).flatMap(([status, reply]) => {
+    const security = (operation['security'] ?? valueAt(document, ['security']) ?? []) as object[];
+    const responses = membersOf(operation['responses']);
+    const replies = responses.flatMap(([status, reply]) => {
       const schema = schemaIn(reply);
       return schema ? [[status, schema] as const] : [];
     });
+    const parameters = [item, operation].flatMap((holder) => (valueAt(holder, ['parameters']) ?? []) as unknown[]);
     return [
       {
-        id: (valueAt(operation, ['operationId']) as string | undefined) ?? path,
+        id: (operation['operationId'] as string | undefined) ?? path,
         path,
-        input: schemaIn(valueAt(operation, ['requestBody'])),
+        input: schemaIn(operation['requestBody']),
         replies: new Map(replies),
-        reasons: new Set(membersOf(valueAt(operation, ['responses'])).flatMap(([, reply]) => reasonsIn(reply))),
-        needsKey: demanded.length > 0 && demanded.every((one) => Object.keys(one).length > 0),
+        reasons: new Map(responses.flatMap(reasonsIn)),
+        needsKey: security.length > 0 && security.every((one) => Object.keys(one).length > 0),
+        written: { ...operation, security, parameters },
       },
     ];
   });
-  return { name, document, operations: new Map(operations.map((operation) => [operation.id, operation])) };
+  return new Map(operations.map((operation) => [operation.id, operation]));
+};
+
+/** The operations of a document. */
+export const documented = (name: string, document: object): ClientDocument => {
+  const operations = operationsIn(document, valueAt(document, ['paths']));
+  const called = [...operations.values()].flatMap(({ written }) => membersOf(written['callbacks']));
+  return {
+    name,
+    document,
+    operations,
+    messages: new Map([
+      ...operationsIn(document, valueAt(document, ['webhooks'])),
+      ...called.flatMap(([, paths]) => [...operationsIn(document, paths)]),
+    ]),
+  };
 };
 
 /** Reads a document from JSON. @throws DocumentError */

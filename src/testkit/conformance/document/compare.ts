@@ -1,11 +1,12 @@
 import { pointerOf } from '../../../../contract/issues.ts';
 import { show } from '../findings/finding.ts';
-import type { ClientDocument, DocumentedOperation } from './client-document.ts';
-import { type RawSchema, type SchemaShape, shapeOf } from './schema.ts';
+import { valueAt } from '../values.ts';
+import { type ClientDocument, type DocumentedOperation, membersOf } from './client-document.ts';
+import { FOR_PEOPLE, meaningOf, type PlacedSchema, type RawSchema, type SchemaShape, shapeOf } from './schema.ts';
 
 /** A difference between the document of a client and the current one. */
 export interface Change {
-  /** The id of the operation. */
+  /** The id of the operation, or `event`, a message to webhooks; `the document` for all. */
   operation: string;
   /** The former rule, and the current one. */
   expected: string;
@@ -14,31 +15,27 @@ export interface Change {
   where: string;
   /** Whether a client may fail by it; else it is but new. */
   breaks: boolean;
-  /** The words that a request may not have any more, or a reply may newly have; undefined where the change is about more than some words. */
+  /** Where in the document it is: one change there may concern many operations. */
+  node: string;
+  /** The words that a request may not have any more, or a reply may newly, or not, have; undefined where the change is about more than some words. */
   words?: readonly string[];
   /** Whether a member of a reply may be missing. */
   absent?: true;
   /** Whether the request needs more than before: who does not send what is named fails, too. */
   demands?: true;
-  /** Set where the comparison cannot tell whether the current rule takes less than the former one. */
+  /** Set where the comparison cannot tell whether a client fails by it. */
   unsure?: true;
-  /** A reason that no longer comes: who handles it may not handle what comes instead. */
+  /** A reason that no longer comes, or comes otherwise: who handles it may not handle that. */
   reason?: string;
 }
 
 /** Which way values go: a client must be understood in what it sends, and understand what it gets. */
 type Direction = 'request' | 'reply';
 
-interface Side {
-  document: object;
-  schema: RawSchema;
-}
-
-/** Deeper than this, schemas refer to themselves. */
-const MAX_DEPTH = 24;
-const NOTHING = 'nothing';
-
 type SchemaDifference = Omit<Change, 'operation' | 'where'> & { path: readonly string[] };
+type Difference = Omit<SchemaDifference, 'path' | 'node'>;
+
+const NOTHING = 'nothing';
 
 const wordsOf = (values: Iterable<unknown>): string => [...values].map(show).join(', ');
 
@@ -54,106 +51,147 @@ const typesOf = ({ types }: SchemaShape): ReadonlySet<string> | undefined =>
 const areWords = (noun: string, values: Iterable<unknown>): boolean =>
   noun === 'value' && [...values].every((value) => typeof value === 'string');
 
-/** How what may be there differs: `narrow` values that are gone, `wide` values that are new. */
+/** A change of what may be there, towards less of it or more: less binds requests, and more binds replies. */
+const difference = (
+  isLess: boolean,
+  way: Direction,
+  { expected, came, words }: Pick<Change, 'expected' | 'came'> & { words?: readonly unknown[] | undefined },
+): Difference => {
+  const breaks = isLess === (way === 'request');
+  return {
+    expected,
+    came,
+    breaks,
+    // Who waits for a word that never comes may wait for ever.
+    ...(isLess && way === 'reply' && words && { unsure: true as const }),
+    ...(words && (breaks || way === 'reply') && { words: words as string[] }),
+  };
+};
+
+/** How what may be there differs. */
 const differencesOfSets = (
   noun: string,
   before: ReadonlySet<unknown> | undefined,
   now: ReadonlySet<unknown> | undefined,
   way: Direction,
-): Omit<SchemaDifference, 'path'>[] => {
+): Difference[] => {
   const all = `any ${noun}`;
   if (!before && !now) return [];
   if (!before || !now) {
-    const breaks = before ? way === 'reply' : way === 'request';
-    return [
-      {
-        expected: before ? wordsOf(before) : all,
-        came: now ? wordsOf(now) : all,
-        breaks,
-        // Any text is words that are new.
-        ...(way === 'reply' && before && areWords(noun, before) && { words: [] }),
-      },
-    ];
+    const [expected, came] = [before, now].map((set) => (set ? wordsOf(set) : all)) as [string, string];
+    // Any text is words that are new.
+    const words = way === 'reply' && before && areWords(noun, before) ? [] : undefined;
+    return [difference(now !== undefined, way, { expected, came, words })];
   }
   const [gone, fresh] = [lacking(before, now), lacking(now, before)];
+  const told = (values: unknown[]) => (areWords(noun, values) ? values : undefined);
   return [
     ...(gone.length > 0
-      ? [
-          {
-            expected: `the ${noun} ${wordsOf(gone)}`,
-            came: NOTHING,
-            breaks: way === 'request',
-            ...(way === 'request' && areWords(noun, gone) && { words: gone as string[] }),
-          },
-        ]
+      ? [difference(true, way, { expected: `the ${noun} ${wordsOf(gone)}`, came: NOTHING, words: told(gone) })]
       : []),
     ...(fresh.length > 0
-      ? [
-          {
-            expected: `no ${noun} ${wordsOf(fresh)}`,
-            came: 'it',
-            breaks: way === 'reply',
-            ...(way === 'reply' && areWords(noun, fresh) && { words: fresh as string[] }),
-          },
-        ]
+      ? [difference(false, way, { expected: `no ${noun} ${wordsOf(fresh)}`, came: 'it', words: told(fresh) })]
       : []),
   ];
 };
 
-/** Limits that now refuse inputs that a client may send. Limits of replies do not bind clients. */
-const differencesOfLimits = (
-  before: SchemaShape,
-  now: SchemaShape,
-  way: Direction,
-): Omit<SchemaDifference, 'path'>[] => {
-  if (way === 'reply') return [];
+/** Limits that now refuse inputs that a client may send, or allow replies that it may not bear. */
+const differencesOfLimits = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
   const names = new Set([...Object.keys(before.limits), ...Object.keys(now.limits)]);
-  const limits = [...names].flatMap((name) => {
+  return [...names].flatMap((name): Difference[] => {
     const [a, b] = [before.limits[name], now.limits[name]];
     if (a === b) return [];
-    const isUpper = name.startsWith('max');
-    const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [a ?? -Infinity, b ?? -Infinity];
-    return [{ expected: `${name} ${a ?? 'none'}`, came: String(b ?? 'none'), breaks: isUpper ? to < from : to > from }];
+    const isUpper = /^(?:exclusiveM|m)ax/.test(name);
+    const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [-(a ?? -Infinity), -(b ?? -Infinity)];
+    const { breaks, ...told } = difference(to < from, way, {
+      expected: `${name} ${a ?? 'none'}`,
+      came: String(b ?? 'none'),
+    });
+    return [way === 'reply' && breaks ? { ...told, breaks: false, unsure: true } : { ...told, breaks }];
   });
-  return limits;
 };
 
-/** The rules that OpenAPI 3.0 cannot express: they may have held before. */
-const NOT_IN_3_0 = ['propertyNames'];
-
-/** The rules that differ. A comparison cannot tell which of two allows more. Of replies, only formats bind clients. */
+/** Rules, which a comparison cannot weigh: whether the current one allows more, or less, it cannot tell. */
 const differencesOfRules = (
   before: SchemaShape,
   now: SchemaShape,
   way: Direction,
-): Omit<SchemaDifference, 'path'>[] => {
+  unknownBefore: readonly string[],
+): Difference[] => {
   const names = new Set([...Object.keys(before.rules), ...Object.keys(now.rules)]);
-  return [...names].flatMap((name) => {
+  return [...names].flatMap((name): Difference[] => {
     const [a, b] = [before.rules[name], now.rules[name]];
-    if (a === b || (way === 'reply' && name !== 'format') || (a === undefined && NOT_IN_3_0.includes(name))) return [];
-    const came = b === undefined ? 'none' : 'another one';
-    return [
-      { expected: `the ${name} that it had`, came, breaks: false, ...(b !== undefined && { unsure: true as const }) },
-    ];
+    if (a === b || (a === undefined && unknownBefore.includes(name))) return [];
+    const told = { expected: `${name} ${a ?? 'none'}`, came: b ?? 'none' };
+    if (name === 'format' && way === 'reply' && a !== undefined) return [{ ...told, breaks: true }];
+    // A rule that goes allows more, and one that comes allows less; of conditions, neither is known.
+    const isHarmless = (way === 'request' ? b : a) === undefined && !CONDITIONS.has(name);
+    return [{ ...told, breaks: false, ...(!isHarmless && { unsure: true as const }) }];
   });
 };
 
-const differencesOfMembers = (before: SchemaShape, now: SchemaShape, way: Direction): SchemaDifference[] => {
+const CONDITIONS: ReadonlySet<string> = new Set(['if', 'then', 'else', 'not', 'oneOf']);
+
+/** What a member has that is left out, and whether its users are told to do without it. */
+const differencesOfNotes = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
+  const [from, to] = [before.fallback, now.fallback].map(
+    (value) => `default ${value === undefined ? 'none' : show(value)}`,
+  ) as [string, string];
+  return [
+    ...(from === to
+      ? []
+      : [
+          { expected: from, came: to, breaks: way === 'request', ...(way === 'request' && { demands: true as const }) },
+        ]),
+    ...(before.isDeprecated === now.isDeprecated
+      ? []
+      : [
+          {
+            expected: before.isDeprecated ? 'deprecated' : 'not deprecated',
+            came: now.isDeprecated ? 'deprecated' : 'not',
+            breaks: false,
+          },
+        ]),
+  ];
+};
+
+const differencesOfMembers = (
+  before: SchemaShape,
+  now: SchemaShape,
+  way: Direction,
+): (Difference & { name: string })[] => {
   const isReply = way === 'reply';
-  const names = new Set([...Object.keys(before.members), ...Object.keys(now.members)]);
-  return [...names].flatMap((name): SchemaDifference[] => {
-    const path = [name];
-    const [was, is] = [Object.hasOwn(before.members, name), Object.hasOwn(now.members, name)];
-    const [wasRequired, isRequired] = [before.required.has(name), now.required.has(name)];
+  const names = new Set([before, now].flatMap(({ members, required }) => [...Object.keys(members), ...required]));
+  return [...names].flatMap((name): (Difference & { name: string })[] => {
+    const [was, is] = [before, now].map(({ members }) => Object.hasOwn(members, name)) as [boolean, boolean];
+    const [wasRequired, isRequired] = [before, now].map(({ required }) => required.has(name)) as [boolean, boolean];
     const absent = isReply && { absent: true as const };
-    if (!is)
-      return [{ path, expected: 'the member', came: NOTHING, breaks: isReply || now.others === false, ...absent }];
+    if (was && !is)
+      return [
+        {
+          name,
+          expected: 'the member',
+          came: NOTHING,
+          breaks: !isReply || wasRequired,
+          ...(isReply && !wasRequired && { unsure: true }),
+          ...absent,
+        },
+      ];
     if (isReply && wasRequired && !isRequired)
-      return [{ path, expected: 'the member', came: 'it may be missing', breaks: true, ...absent }];
+      return [{ name, expected: 'the member', came: 'it may be missing', breaks: true, ...absent }];
     if (!isReply && isRequired && !wasRequired)
-      return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true, demands: true }];
-    if (was) return [];
-    return [{ path, expected: 'no such member', came: isReply ? 'it is there' : 'it may be given', breaks: false }];
+      return [{ name, expected: 'no need of the member', came: 'it is required', breaks: true, demands: true }];
+    if (!was && is)
+      return [{ name, expected: 'no such member', came: isReply ? 'it is there' : 'it may be given', breaks: false }];
+    if (wasRequired === isRequired) return [];
+    return [
+      {
+        name,
+        expected: wasRequired ? 'it is required' : 'it may be missing',
+        came: isRequired ? 'it is always there' : 'it may be left out',
+        breaks: false,
+      },
+    ];
   });
 };
 
@@ -164,110 +202,387 @@ const wordsOfAlternatives = ({ alternatives }: SchemaShape): string =>
     : `one of ${alternatives.map((names) => names.join(' and ')).join(', ')}`;
 
 /** Differences in the sets of members of which one is required: the client may send fewer than are required now. */
-const differencesOfAlternatives = (
-  before: SchemaShape,
-  now: SchemaShape,
-  way: Direction,
-): Omit<SchemaDifference, 'path'>[] => {
-  if (way === 'reply' || JSON.stringify(before.alternatives) === JSON.stringify(now.alternatives)) return [];
+const differencesOfAlternatives = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
+  if (JSON.stringify(before.alternatives) === JSON.stringify(now.alternatives)) return [];
   const sent = before.alternatives.length > 0 ? before.alternatives : [[]];
   const isTaken = (members: readonly string[]): boolean =>
     now.alternatives.length === 0 ||
     now.alternatives.some((needed) => needed.every((name) => members.includes(name) || before.required.has(name)));
-  return [
-    {
-      expected: `${wordsOfAlternatives(before)} to be required`,
-      came: wordsOfAlternatives(now),
-      breaks: !sent.every(isTaken),
-      demands: true,
-    },
-  ];
+  const told = { expected: `${wordsOfAlternatives(before)} to be required`, came: wordsOfAlternatives(now) };
+  if (way === 'reply') return [{ ...told, breaks: false, unsure: true }];
+  return [{ ...told, breaks: !sent.every(isTaken), demands: true }];
 };
 
-const differencesOf = (before: Side, now: Side, way: Direction, path: readonly string[] = []): SchemaDifference[] => {
-  if (path.length > MAX_DEPTH) return [];
-  const [a, b] = [shapeOf(before.document, before.schema), shapeOf(now.document, now.schema)];
-  const here = [
+/** How additional members differ, where one of both has no schema of them. */
+const differencesOfOthers = (
+  { others: a }: SchemaShape,
+  { others: b }: SchemaShape,
+  way: Direction,
+): (Difference & { name: string })[] => {
+  const kindOf = (others: unknown): string =>
+    others === false
+      ? 'no others'
+      : isSchema(others) && Object.keys(others).length > 0
+        ? 'others of a form'
+        : 'any others';
+  const [from, to] = [kindOf(a), kindOf(b)];
+  if (from === to) return [];
+  const told = { name: '*', expected: from, came: to };
+  // Members that no document names are sent, and read, by nobody; those of a map are.
+  const isOfMap = from === 'others of a form';
+  const isLess = to === 'no others' || (to === 'others of a form' && from === 'any others');
+  return [{ ...told, breaks: isOfMap && isLess === (way === 'request') }];
+};
+
+const isSchema = (one: unknown): one is RawSchema => typeof one === 'object' && one !== null;
+
+/** Two documents that are compared, and the differences of schemas in them that are known already. */
+interface Documents {
+  client: ClientDocument;
+  current: ClientDocument;
+  known: Record<Direction, Map<RawSchema, Map<RawSchema, SchemaDifference[]>>>;
+}
+
+const isOlder = ({ client }: Documents): boolean => String(valueAt(client.document, ['openapi'])).startsWith('3.0');
+
+/** The differences of two schemas, each by its path from there. One that refers to itself is compared once. */
+const differencesOf = (
+  documents: Documents,
+  before: PlacedSchema,
+  now: PlacedSchema,
+  way: Direction,
+): readonly SchemaDifference[] => {
+  const known = documents.known[way].get(before.schema) ?? new Map<RawSchema, SchemaDifference[]>();
+  documents.known[way].set(before.schema, known);
+  const found = known.get(now.schema) ?? [];
+  if (known.has(now.schema)) return found;
+  known.set(now.schema, found);
+  const [a, b] = [shapeOf(documents.client.document, before), shapeOf(documents.current.document, now)];
+  const at = (name: string | undefined, differences: readonly (Difference & Partial<SchemaDifference>)[]): void => {
+    const way = name === undefined ? [] : [name];
+    const node = [a.node, ...way].join('/');
+    for (const one of differences) found.push({ node, ...one, path: [...way, ...(one.path ?? [])] });
+  };
+  at(undefined, [
     ...differencesOfSets('type', typesOf(a), typesOf(b), way),
     ...differencesOfSets('value', a.words, b.words, way),
     ...differencesOfAlternatives(a, b, way),
     ...differencesOfLimits(a, b, way),
-    ...differencesOfRules(a, b, way),
-  ].map((difference) => ({ ...difference, path }));
-  const members = differencesOfMembers(a, b, way).map((difference) => ({
-    ...difference,
-    path: [...path, ...difference.path],
-  }));
-  const choices =
-    JSON.stringify(a.choices) === JSON.stringify(b.choices)
+    ...differencesOfRules(a, b, way, isOlder(documents) ? NOT_IN_3_0 : []),
+    ...differencesOfNotes(a, b, way),
+    ...(a.choices.length === b.choices.length
       ? []
-      : [{ path, expected: `one of ${a.choices.length} choices`, came: `${b.choices.length} others`, breaks: true }];
-  const within = (one: unknown, other: unknown, name: string): SchemaDifference[] =>
-    typeof one === 'object' && one !== null && typeof other === 'object' && other !== null
-      ? differencesOf({ ...before, schema: one as RawSchema }, { ...now, schema: other as RawSchema }, way, [
-          ...path,
-          name,
-        ])
+      : [{ expected: `one of ${a.choices.length} choices`, came: `of ${b.choices.length}`, breaks: true }]),
+  ]);
+  for (const { name, ...one } of [...differencesOfMembers(a, b, way), ...differencesOfOthers(a, b, way)])
+    at(name, [one]);
+  const within = (one: unknown, other: unknown, name: string): readonly SchemaDifference[] =>
+    isSchema(one) && isSchema(other)
+      ? differencesOf(
+          documents,
+          { schema: one, node: `${a.node}/${name}` },
+          { schema: other, node: `${b.node}/${name}` },
+          way,
+        )
       : [];
+  for (const [name, member] of Object.entries(a.members)) at(name, within(member, b.members[name], name));
+  if (a.items !== undefined || b.items !== undefined) at('*', within(a.items ?? {}, b.items ?? {}, '*'));
+  at('*', within(a.others, b.others, '*'));
+  if (a.choices.length === b.choices.length)
+    a.choices.forEach((one, n) => at(undefined, within(one, b.choices[n], `${n}`)));
+  return found;
+};
+
+/** The rules that OpenAPI 3.0 cannot express: they may have held before. */
+const NOT_IN_3_0: readonly string[] = ['propertyNames', 'if', 'then', 'else'];
+
+/** An operation in two documents. */
+interface Pair extends Documents {
+  before: DocumentedOperation;
+  now: DocumentedOperation;
+}
+
+type Told = Omit<Change, 'operation' | 'node'> & { node?: string };
+
+/** The members of two objects that nothing else has compared, and that bind somebody: what they mean is not known. */
+const restOf = (
+  { client, current }: Documents,
+  [before, now]: readonly [unknown, unknown],
+  compared: readonly string[],
+  where: string,
+): Told[] => {
+  const names = new Set([...membersOf(before), ...membersOf(now)].map(([name]) => name));
+  return [...names]
+    .filter((name) => !compared.includes(name) && !FOR_PEOPLE.has(name))
+    .flatMap((name) => {
+      const [a, b] = [
+        meaningOf(client.document, valueAt(before, [name])),
+        meaningOf(current.document, valueAt(now, [name])),
+      ];
+      return a === b
+        ? []
+        : [{ where, expected: `${name} ${a || 'none'}`, came: b || 'none', breaks: false, unsure: true as const }];
+    });
+};
+
+const resolved = (document: unknown, value: unknown): unknown => {
+  const { $ref, ...own } = Object(value) as Readonly<Record<string, unknown>>;
+  return typeof $ref === 'string' ? { ...(valueAt(document, $ref.split('/').slice(1)) as object), ...own } : value;
+};
+
+/** Compares two schemas of which it is not known who sends, or reads, what they describe. */
+const schemasAside = (pair: Pair, schemas: readonly [unknown, unknown], way: Direction, where: string): Told[] => {
+  const [a, b] = schemas.map((schema) => (isSchema(schema) ? schema : {})) as [RawSchema, RawSchema];
+  return differencesOf(pair, { schema: a, node: where }, { schema: b, node: where }, way).map(
+    ({ path: _, breaks, words: __, absent: ___, demands: ____, ...told }) => ({
+      ...told,
+      where,
+      breaks: false,
+      ...((breaks || told.unsure) && { unsure: true as const }),
+    }),
+  );
+};
+
+/** Differences in headers and parameters: which client sends or reads them is not recorded. */
+const differencesOfNamed = (
+  pair: Pair,
+  way: Direction,
+  [before, now]: readonly [ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>],
+  place: string,
+): Told[] =>
+  [...new Set([...before.keys(), ...now.keys()])].flatMap((name): Told[] => {
+    const [a, b] = [before.get(name), now.get(name)];
+    const where = `${place}${name}`;
+    const isDemanded = valueAt(b, ['required']) === true && way === 'request';
+    if (b === undefined) return [{ where, expected: 'it', came: NOTHING, breaks: false, unsure: true }];
+    if (a === undefined)
+      return [{ where, expected: 'no such one', came: isDemanded ? 'it is required' : 'it', breaks: isDemanded }];
+    return [
+      ...schemasAside(pair, [valueAt(a, ['schema']), valueAt(b, ['schema'])], way, where),
+      ...restOf(pair, [a, b], ['schema', 'name', 'in'], where),
+    ];
+  });
+
+const parametersOf = ({ document }: ClientDocument, { written }: DocumentedOperation): Map<string, unknown> =>
+  new Map(
+    (written['parameters'] as unknown[]).map((one) => {
+      const parameter = resolved(document, one);
+      const [kind, name] = [valueAt(parameter, ['in']), String(valueAt(parameter, ['name']))];
+      return [`${String(kind)} ${kind === 'header' ? name.toLowerCase() : name}`, parameter];
+    }),
+  );
+
+/** How bodies differ in their media types; those of JSON are compared by their schemas. */
+const differencesOfContent = (
+  pair: Pair,
+  way: Direction,
+  [before, now]: readonly [unknown, unknown],
+  where: string,
+): Told[] => {
+  const [a, b] = [before, now].map(
+    (body) => (valueAt(body, ['content']) ?? {}) as Readonly<Record<string, unknown>>,
+  ) as [Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>];
   return [
-    ...here,
-    ...members,
-    ...choices,
-    ...Object.entries(a.members).flatMap(([name, member]) => within(member, b.members[name], name)),
-    ...within(a.items, b.items, '*'),
-    ...within(a.others, b.others, '*'),
+    ...restOf(pair, [before, now], ['content', 'headers'], where),
+    ...[...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((type): Told[] => {
+      if (b[type] === undefined) return [{ where, expected: `the media type ${type}`, came: NOTHING, breaks: true }];
+      if (a[type] === undefined) return [{ where, expected: `no media type ${type}`, came: 'it', breaks: false }];
+      return [
+        ...(type === 'application/json'
+          ? []
+          : schemasAside(pair, [valueAt(a[type], ['schema']), valueAt(b[type], ['schema'])], way, where)),
+        ...restOf(pair, [a[type], b[type]], ['schema'], where),
+      ];
+    }),
   ];
 };
 
-const compareOperations = (
-  client: ClientDocument,
-  current: ClientDocument,
-  before: DocumentedOperation,
-  now: DocumentedOperation,
-): Change[] => {
-  const { id: operation } = before;
-  const whole = { operation, where: 'the operation' };
-  const sides = (one: RawSchema, other: RawSchema): [Side, Side] => [
-    { document: client.document, schema: one },
-    { document: current.document, schema: other },
+/**
+ * What a caller may present: the schemes by their meaning, with the scopes of each. Each of the sets is enough. OpenAPI 3.0 says the
+ * scopes by an extension.
+ */
+const securityOf = (
+  { document }: ClientDocument,
+  { written }: DocumentedOperation,
+): ReadonlyMap<string, readonly unknown[]>[] =>
+  (written['security'] as object[]).map(
+    (one) =>
+      new Map(
+        membersOf(one).map(([name, scopes]) => [
+          meaningOf(document, valueAt(document, ['components', 'securitySchemes', name])),
+          [written[SCOPES_IN_3_0] ?? scopes].flat(),
+        ]),
+      ),
+  );
+const SCOPES_IN_3_0 = 'x-required-scopes';
+
+const differencesOfSecurity = ({ client, current, before, now }: Pair, where: string): Told[] => {
+  const [a, b] = [securityOf(client, before), securityOf(current, now)];
+  const tell = (sets: typeof a): string => JSON.stringify(sets.map((set) => [...set.values()].flat()));
+  const isEnough = (had: ReadonlyMap<string, readonly unknown[]>): boolean =>
+    b.length === 0 ||
+    b.some((needed) =>
+      [...needed].every(
+        ([scheme, scopes]) => scopes.every((scope) => had.get(scheme)?.includes(scope)) && had.has(scheme),
+      ),
+    );
+  if (now.needsKey && !before.needsKey)
+    return [{ where, expected: 'no need of a key', came: 'it needs one', breaks: true }];
+  const lost = (a.length > 0 ? a : [new Map<string, readonly unknown[]>()]).filter((had) => !isEnough(had));
+  if (lost.length > 0) return [{ where, expected: `the scopes ${tell(a)}`, came: tell(b), breaks: true }];
+  const [was, is] = [a, b].map((sets) => JSON.stringify(sets.map((set) => [...set])));
+  return was === is ? [] : [{ where, expected: `the scopes ${tell(a)}`, came: tell(b), breaks: false }];
+};
+
+const differencesOfReasons = ({ before, now }: Pair, where: string): Told[] => [
+  ...[...before.reasons].flatMap(([reason, { status, code }]): Told[] => {
+    const other = now.reasons.get(reason);
+    if (!other) return [{ where, expected: `the reason ${reason}`, came: NOTHING, breaks: false, reason }];
+    if (other.status !== status)
+      return [{ where, expected: `${reason} by status ${status}`, came: other.status, breaks: false, reason }];
+    if (code !== undefined && other.code !== code)
+      return [{ where, expected: `${reason} with code ${show(code)}`, came: show(other.code), breaks: false, reason }];
+    return [];
+  }),
+  ...[...now.reasons.keys()]
+    .filter((reason) => !before.reasons.has(reason))
+    .map((reason) => ({ where, expected: `no reason ${reason}`, came: 'it may come', breaks: false })),
+];
+
+const isSuccess = (status: string): boolean => status.startsWith('2') || status === 'default';
+
+const differencesOfReplies = (pair: Pair, way: Direction): Told[] => {
+  const { client, current, before, now } = pair;
+  const [a, b] = [before, now].map(({ written }) => new Map(membersOf(written['responses']))) as [
+    Map<string, unknown>,
+    Map<string, unknown>,
   ];
-  const changes = (where: string, differences: readonly SchemaDifference[]): Change[] =>
-    differences.map(({ path, ...difference }) => ({ operation, where: `${where} ${pointerOf(path)}`, ...difference }));
-  const { input = {} } = now;
-  return [
-    ...(before.path === now.path ? [] : [{ ...whole, expected: before.path, came: now.path, breaks: true }]),
-    ...(now.needsKey && !before.needsKey
-      ? [{ ...whole, expected: 'no need of a key', came: 'it needs one', breaks: true }]
-      : []),
-    ...changes('the request', differencesOf(...sides(before.input ?? {}, input), 'request')),
-    ...[...before.replies].flatMap(([status, schema]) => {
-      const other = now.replies.get(status);
-      if (other) return changes(status, differencesOf(...sides(schema, other), 'reply'));
-      return [{ ...whole, expected: `the status ${status}`, came: NOTHING, breaks: status === '200' }];
+  const where = 'the operation';
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((status): Told[] => {
+    if (!b.has(status)) return [{ where, expected: `the status ${status}`, came: NOTHING, breaks: isSuccess(status) }];
+    if (!a.has(status)) return [{ where, expected: `no status ${status}`, came: 'it may come', breaks: false }];
+    const replies = [resolved(client.document, a.get(status)), resolved(current.document, b.get(status))] as const;
+    const headers = replies.map(
+      (reply, n) =>
+        new Map(
+          membersOf(valueAt(reply, ['headers'])).map(([name, header]) => [
+            name.toLowerCase(),
+            resolved(n === 0 ? client.document : current.document, header),
+          ]),
+        ),
+    ) as [Map<string, unknown>, Map<string, unknown>];
+    return [
+      ...bodyDifferences(pair, [before.replies.get(status), now.replies.get(status)], way, status),
+      ...differencesOfContent(pair, way, replies, status),
+      ...differencesOfNamed(pair, way, headers, `${status} header `),
+    ];
+  });
+};
+
+/** Compares two JSON bodies. */
+const bodyDifferences = (
+  pair: Pair,
+  [a = {}, b = {}]: readonly [RawSchema | undefined, RawSchema | undefined],
+  way: Direction,
+  where: string,
+): Told[] =>
+  differencesOf(
+    pair,
+    { schema: a, node: `${pair.before.id} ${where}` },
+    { schema: b, node: `${pair.now.id} ${where}` },
+    way,
+  ).map(({ path, ...told }) => ({ ...told, where: `${where} ${pointerOf(path)}` }));
+
+/** How the document describes the messages of a stream. */
+const STREAM = 'x-streaming';
+const COMPARED_OF_OPERATIONS = [
+  'operationId',
+  'parameters',
+  'requestBody',
+  'responses',
+  'security',
+  'callbacks',
+  'deprecated',
+  SCOPES_IN_3_0,
+  STREAM,
+];
+
+const compareOperations = (pair: Pair, isMessage: boolean): Change[] => {
+  const { before, now } = pair;
+  const [sent, got]: readonly [Direction, Direction] = isMessage ? ['reply', 'request'] : ['request', 'reply'];
+  const where = 'the operation';
+  const told: Told[] = [
+    ...(before.path === now.path ? [] : [{ where, expected: before.path, came: now.path, breaks: true }]),
+    ...differencesOfSecurity(pair, where),
+    ...bodyDifferences(pair, [before.input, now.input], sent, 'the request'),
+    ...differencesOfContent(pair, sent, [before.written['requestBody'], now.written['requestBody']], 'the request'),
+    ...differencesOfNamed(
+      pair,
+      sent,
+      [parametersOf(pair.client, before), parametersOf(pair.current, now)],
+      'the request, ',
+    ),
+    ...differencesOfReplies(pair, got),
+    ...differencesOfReasons(pair, where),
+    ...['message', 'error'].flatMap((name) => {
+      const streamed = [before, now].map(({ written }) => valueAt(written, [STREAM, name]) as RawSchema | undefined);
+      return bodyDifferences(pair, streamed as [RawSchema, RawSchema], got, `each ${name}`);
     }),
-    ...[...before.reasons]
-      .filter((reason) => !now.reasons.has(reason))
-      .map((reason) => ({ ...whole, expected: `the reason ${reason}`, came: NOTHING, breaks: false, reason })),
-    ...[...now.replies.keys()]
-      .filter((status) => !before.replies.has(status))
-      .map((status) => ({ ...whole, expected: `no status ${status}`, came: 'it may come', breaks: false })),
+    ...restOf(pair, [before.written[STREAM], now.written[STREAM]], ['message', 'error'], 'the stream'),
+    ...restOf(pair, [before.written, now.written], COMPARED_OF_OPERATIONS, where),
+    ...(before.written['deprecated'] === now.written['deprecated']
+      ? []
+      : [
+          {
+            where,
+            expected: `deprecated ${show(before.written['deprecated'] ?? false)}`,
+            came: show(now.written['deprecated'] ?? false),
+            breaks: false,
+          },
+        ]),
+  ];
+  return told.map((one) => ({ operation: before.id, node: `${before.id} ${one.where}`, ...one }));
+};
+
+const compareAll = (
+  documents: Documents,
+  [all, others]: readonly [ReadonlyMap<string, DocumentedOperation>, ReadonlyMap<string, DocumentedOperation>],
+  isMessage: boolean,
+): Change[] => {
+  const noun = isMessage ? 'message' : 'operation';
+  const whole = (id: string) => ({ operation: id, where: 'the operation', node: id });
+  return [
+    ...[...all.values()].flatMap((before) => {
+      const now = others.get(before.id);
+      if (now) return compareOperations({ ...documents, before, now }, isMessage);
+      return [{ ...whole(before.id), expected: `the ${noun}`, came: NOTHING, breaks: true }];
+    }),
+    ...[...others.keys()]
+      .filter((id) => !all.has(id))
+      .map((id) => ({ ...whole(id), expected: `no such ${noun}`, came: 'it is there', breaks: false })),
   ];
 };
+
+/** What is said of a document itself, of its version and where it is served, and what the comparison of operations reads. */
+const COMPARED = ['openapi', 'info', 'servers', 'security', 'paths', 'webhooks', 'components'];
 
 /** The differences of the current document from a client's. */
-export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => [
-  ...[...client.operations.values()].flatMap((before) => {
-    const now = current.operations.get(before.id);
-    if (now) return compareOperations(client, current, before, now);
-    return [{ operation: before.id, where: 'the operation', expected: 'the operation', came: NOTHING, breaks: true }];
-  }),
-  ...[...current.operations.keys()]
-    .filter((id) => !client.operations.has(id))
-    .map((operation) => ({
-      operation,
-      where: 'the operation',
-      expected: 'no such operation',
-      came: 'it is there',
-      breaks: false,
-    })),
-];
+export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => {
+  const documents = { client, current, known: { request: new Map(), reply: new Map() } } satisfies Documents;
+  const [before, now] = [client.document, current.document];
+  const pathsOf = (document: object) => (valueAt(document, ['paths']) ?? {}) as Readonly<Record<string, unknown>>;
+  const [a, b] = [pathsOf(before), pathsOf(now)];
+  const called = [...client.operations.values(), ...current.operations.values()].map(({ path }) => path);
+  const rest = [
+    ...restOf(documents, [before, now], COMPARED, 'the document'),
+    ...restOf(documents, [a, b], called, 'the paths'),
+    ...called.flatMap((path) =>
+      a[path] && b[path] ? restOf(documents, [a[path], b[path]], ['post', 'parameters'], path) : [],
+    ),
+  ];
+  return [
+    ...rest.map((one) => ({ operation: 'the document', node: one.where, ...one })),
+    ...compareAll(documents, [client.operations, current.operations], false),
+    ...(isOlder(documents) ? [] : compareAll(documents, [client.messages, current.messages], true)),
+  ];
+};

@@ -3,31 +3,43 @@ import { valueAt } from '../values.ts';
 /** A schema of a document, in OpenAPI 3.0 or 3.1, as it is written there. */
 export type RawSchema = Readonly<Record<string, unknown>>;
 
+/** A schema, and where in its document it is: the name of the component that holds it, and the way from there. */
+export interface PlacedSchema {
+  schema: RawSchema;
+  node: string;
+}
+
 /** A schema with its references resolved, in one form for both versions of OpenAPI. */
 export interface SchemaShape {
+  node: string;
   /** The types that the value may have, `null` among them; undefined for any. */
   types: ReadonlySet<string> | undefined;
   /** The allowed values of an `enum` or `const`. */
   words: ReadonlySet<unknown> | undefined;
-  members: Readonly<Record<string, RawSchema>>;
+  members: Readonly<Record<string, unknown>>;
   required: ReadonlySet<string>;
   /** Sets of members of which one has to be there, besides those that are required; none for no such rule. */
   alternatives: readonly (readonly string[])[];
   /** The schema of an array's items. */
-  items: RawSchema | undefined;
+  items: unknown;
   /** The schema of additional members; false if there may be none. */
-  others: RawSchema | boolean | undefined;
+  others: unknown;
+  /** The value that takes the place of one that is left out. */
+  fallback: unknown;
+  isDeprecated: boolean;
   /** `maxLength` and the like. */
   limits: Readonly<Record<string, number>>;
-  /** `pattern`, `format`, and whatever else is said of a value, as JSON. */
+  /** `pattern`, `format`, and whatever else is said of a value, as JSON in which nothing is referred to. */
   rules: Readonly<Record<string, string>>;
   /** Schemas of which one has to fit, where there are several. */
-  choices: readonly RawSchema[];
+  choices: readonly unknown[];
 }
 
 const LIMITS = [
   'minimum',
   'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
   'minLength',
   'maxLength',
   'minItems',
@@ -35,85 +47,140 @@ const LIMITS = [
   'minProperties',
   'maxProperties',
 ];
-/** The keywords that other members of a shape hold, and those that bind no value. */
-const TOLD = new Set([
-  ...LIMITS,
+/** The keywords that have a member of their own in a shape. */
+const SHAPED = new Set([
+  'type',
+  'nullable',
+  'enum',
+  'const',
   'properties',
   'required',
   'items',
   'additionalProperties',
-  'anyOf',
-  'oneOf',
-  'if',
-  'then',
-  'else',
-  'description',
-  'title',
+  'x-required-any-of',
   'default',
-  'example',
-  'examples',
+  'x-default',
   'deprecated',
 ]);
+/** Words for people, which bind no client. Of every object of a document, all other members are compared. */
+export const FOR_PEOPLE: ReadonlySet<string> = new Set([
+  'description',
+  'summary',
+  'title',
+  'example',
+  'examples',
+  'externalDocs',
+  'tags',
+  'x-codeSamples',
+  '$comment',
+]);
+/** The keywords whose members have names of their own. */
+const NAMES = new Set(['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', '$defs']);
 const REFERENCE = '#/components/schemas/';
 const MAX_REFERENCES = 50;
 
 const schemasOf = (document: unknown): Readonly<Record<string, RawSchema>> =>
   (valueAt(document, ['components', 'schemas']) ?? {}) as Record<string, RawSchema>;
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A value with what it refers to in its place, without words for people and with members in their order, as JSON. */
+export const meaningOf = (document: unknown, value: unknown): string => {
+  const within = (part: unknown, areNames: boolean, referred: readonly string[]): unknown => {
+    if (Array.isArray(part)) return part.map((one) => within(one, false, referred));
+    if (!isObject(part)) return part;
+    const { $ref, ...own } = part;
+    if (!areNames && typeof $ref === 'string' && !referred.includes($ref)) {
+      const target = within(valueAt(document, $ref.split('/').slice(1)), false, [...referred, $ref]);
+      return { ...(target as object), ...(within(own, false, referred) as object) };
+    }
+    return Object.fromEntries(
+      Object.entries(part)
+        .filter(([name]) => areNames || !FOR_PEOPLE.has(name))
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(([name, member]) => [name, within(member, !areNames && NAMES.has(name), referred)]),
+    );
+  };
+  return JSON.stringify(within(value, false, [])) ?? '';
+};
+
 /** Whether a schema says no more than which members have to be there. */
-const isRequirement = (schema: RawSchema): boolean => Object.keys(schema).every((keyword) => keyword === 'required');
-const isNull = ({ type, enum: words }: RawSchema): boolean =>
-  type === 'null' || (Array.isArray(words) && words.every((word) => word === null));
+const isRequirement = (schema: RawSchema): boolean =>
+  schema['required'] !== undefined && Object.keys(schema).every((keyword) => keyword === 'required');
+const isNull = ({ type, enum: words, ...rest }: RawSchema): boolean =>
+  Object.keys(rest).every((name) => FOR_PEOPLE.has(name) || name === 'nullable') &&
+  (type === 'null' || (Array.isArray(words) && words.length > 0 && words.every((word) => word === null)));
+
+/** A schema as an object: true takes all, false nothing. */
+const asObject = (schema: unknown): RawSchema => (isObject(schema) ? schema : schema === false ? { not: {} } : {});
 
 /** A schema without references and with one of each keyword. */
-const flattened = (document: unknown, schema: RawSchema, depth = 0): RawSchema => {
+const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0): PlacedSchema => {
   const { $ref, allOf, ...own } = schema;
-  if (depth > MAX_REFERENCES) return own;
+  if (depth > MAX_REFERENCES) return { schema: own, node };
+  const name = typeof $ref === 'string' ? $ref.slice(REFERENCE.length) : undefined;
   const parts = [
-    ...(typeof $ref === 'string' ? [schemasOf(document)[$ref.slice(REFERENCE.length)] ?? {}] : []),
-    ...((allOf as RawSchema[] | undefined) ?? []),
+    ...(name === undefined ? [] : [{ schema: schemasOf(document)[name] ?? { $ref }, node: name }]),
+    ...((allOf as RawSchema[] | undefined) ?? []).map((part, n) => ({ schema: part, node: `${node}/allOf/${n}` })),
   ].map((part) => flattened(document, part, depth + 1));
-  const all = [...parts, own];
+  const all = [...parts.map((part) => part.schema), own];
   const properties = all.map((part) => part['properties'] as object | undefined);
   const required = all.flatMap((part) => (part['required'] as string[] | undefined) ?? []);
-  return Object.assign({}, ...all, { properties: Object.assign({}, ...properties) as object, required }) as RawSchema;
+  return {
+    schema: Object.assign({}, ...all, {
+      properties: Object.assign({}, ...properties) as object,
+      required,
+    }) as RawSchema,
+    node: parts[0]?.node ?? node,
+  };
 };
 
 /** The shape of a schema of a document. */
-export const shapeOf = (document: unknown, schema: RawSchema): SchemaShape => {
-  const flat = flattened(document, schema);
-  const listed = (flat['anyOf'] ?? flat['oneOf'] ?? []) as RawSchema[];
-  const choices = listed.filter((one) => !isRequirement(one)).map((one) => flattened(document, one));
-  const values = choices.filter((one) => !isNull(one));
+export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape => {
+  const { schema: flat, node } = flattened(document, placed);
+  const combined = ['anyOf', 'oneOf'].find((name) => Array.isArray(flat[name])) ?? 'anyOf';
+  const listed = ((flat[combined] ?? []) as unknown[]).map(asObject);
+  const choices = listed.filter((one) => !isRequirement(one));
+  const values = choices.filter((one) => !isNull(one)).map((schema) => flattened(document, { schema, node }));
   const [only, ...more] = values;
-  const { type, enum: words, const: word, nullable, ...rest } = only && more.length === 0 ? { ...flat, ...only } : flat;
-  const isNullable = nullable === true || values.length < choices.length;
-  const types = type === undefined ? undefined : [type].flat().map(String);
-  const allowed = words === undefined ? (word === undefined ? undefined : [word]) : (words as unknown[]);
+  const keywords = only && more.length === 0 ? { ...flat, ...only.schema } : flat;
+  const { type, enum: enumerated, const: constant, nullable } = keywords;
+  const types = type === undefined ? undefined : new Set([type].flat().map(String));
+  const words = enumerated ?? (constant === undefined ? undefined : [constant]);
+  const isNullable =
+    nullable === true ||
+    values.length < choices.length ||
+    (Array.isArray(words) && words.includes(null) && types?.has('null') !== false);
+  if (isNullable) types?.add('null');
+  const rest = Object.entries(keywords).filter(
+    ([name]) => name !== combined && !SHAPED.has(name) && !FOR_PEOPLE.has(name),
+  );
+  const limits = rest.filter(
+    (entry): entry is [string, number] => LIMITS.includes(entry[0]) && typeof entry[1] === 'number',
+  );
   return {
-    types: types && new Set([...types, ...(isNullable ? ['null'] : [])]),
-    words: allowed && new Set(allowed.filter((one) => one !== null)),
-    members: (rest['properties'] ?? {}) as Record<string, RawSchema>,
-    required: new Set((rest['required'] as string[] | undefined) ?? []),
+    node: only && more.length === 0 ? only.node : node,
+    types,
+    words: Array.isArray(words) ? new Set(words.filter((one) => one !== null)) : undefined,
+    members: (keywords['properties'] ?? {}) as Record<string, unknown>,
+    required: new Set((keywords['required'] as string[] | undefined) ?? []),
     alternatives: [
-      ...listed.filter(isRequirement).map((one) => (one['required'] ?? []) as string[]),
+      ...listed.filter(isRequirement).map((one) => one['required'] as string[]),
       // The document of 3.0 says it by an extension.
-      ...((flat['x-required-any-of'] ?? []) as string[]).map((name) => [name]),
+      ...((keywords['x-required-any-of'] ?? []) as string[]).map((name) => [name]),
     ],
-    items: rest['items'] as RawSchema | undefined,
-    others: rest['additionalProperties'] as RawSchema | boolean | undefined,
-    limits: Object.fromEntries(
-      LIMITS.flatMap((name): (readonly [string, number])[] => {
-        const limit = rest[name];
-        return typeof limit === 'number' ? [[name, limit] as const] : [];
-      }),
-    ),
+    items: keywords['items'],
+    others: keywords['additionalProperties'],
+    fallback: keywords['default'] ?? keywords['x-default'],
+    isDeprecated: keywords['deprecated'] === true,
+    limits: Object.fromEntries(limits),
     rules: Object.fromEntries(
-      Object.entries(rest)
-        .filter(([name]) => !TOLD.has(name) && !name.startsWith('x-'))
-        .map(([name, rule]) => [name, JSON.stringify(rule)]),
+      rest
+        .filter(([name, rule]) => !LIMITS.includes(name) || typeof rule !== 'number')
+        .map(([name, rule]) => [name, meaningOf(document, rule)]),
     ),
-    choices: more.length === 0 ? [] : values,
+    choices: more.length === 0 ? [] : values.map(({ schema }) => schema),
   };
 };
 
