@@ -24,6 +24,8 @@ export interface AffectedConsumer {
 /** A change that may break clients, and the consumers that it breaks. */
 export interface Impact extends Change {
   affected: AffectedConsumer[];
+  /** Whether it concerns consumers of which nothing is recorded: those that receive messages, or all. */
+  concernsOthers?: true;
   /** Clients of anonymous callers that it would break: anyone can name one, so they count for nothing. */
   anonymous: AffectedConsumer[];
 }
@@ -45,6 +47,10 @@ const OUTPUT = '200 /result/data/json';
 const placeIn = ({ where }: Change, side: string): string | undefined =>
   where === side || where.startsWith(`${side}/`) ? where.slice(side.length) : undefined;
 
+/** Whether a change is of an operation: who receives messages, and reads the rest of a document, is not recorded. */
+const isOfOperation = ({ operation }: Change): boolean => OPERATION.test(operation);
+const OPERATION = /^\w+\.\w+$/;
+
 /** Elements of arrays are no parts: who sends the array is taken to send some. */
 const memberOf = (place: string): string => place.replace(/(?:\/\*)+$/, '');
 
@@ -62,10 +68,14 @@ const refusedParts = (change: Change, place: string, sent: readonly string[]): s
   return sent.includes(member) ? [member] : undefined;
 };
 
+/** Clients must expect new words, and few wait for one. */
+const isOfWordsOfReply = (change: Change): boolean =>
+  change.words !== undefined && placeIn(change, OUTPUT) !== undefined;
+
 const affectedUse = (change: Change, { consumer, key, clients, operations }: NamedUse): AffectedConsumer[] => {
   const operation = operations.find((one) => one.operation === change.operation);
   // Which reasons a caller handles cannot be seen.
-  if (!operation || change.reason !== undefined) return [];
+  if (!operation || change.reason !== undefined || isOfWordsOfReply(change)) return [];
   const { parts, lastDay } = operation;
   const place = change.demands ? undefined : placeIn(change, INPUT);
   const sent = parts.map(({ name }) => name);
@@ -89,6 +99,10 @@ const lacks = (place: string, sent: readonly string[]): boolean => {
   return !sent.includes(place) && (holder === '' || sent.includes(holder));
 };
 
+/** Whether a place is in a member that is read, nothing within which is named: all of it is. */
+const isWhole = (pointer: string, reads: readonly string[], place: string): boolean =>
+  isWithin(place, pointer) && !reads.some((other) => other !== pointer && isWithin(other, pointer));
+
 /** The parts that a need loses by a change; undefined where it loses nothing. */
 const lostParts = (change: Change, { sends, reads, requires = [], decodes, reasons }: Need): string[] | undefined => {
   if (change.reason !== undefined) return reasons.includes(change.reason) ? [change.reason] : undefined;
@@ -99,7 +113,7 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
   if (answered === undefined) return [];
   if (!reads) return [];
   const lost = [
-    ...reads.filter((pointer) => isWithin(pointer, answered)),
+    ...reads.filter((pointer) => isWithin(pointer, answered) || isWhole(pointer, reads, answered)),
     // Such a member may be of another type; what it is in may not.
     ...requires.filter((pointer) => isWithin(pointer, answered) && (change.absent || pointer !== answered)),
   ];
@@ -152,7 +166,19 @@ export const impactOf = async (
       const isSaid = ({ key }: NamedUse) => key && placeIn(change, OUTPUT) !== undefined && said.has(key.userId);
       const byUse = known.filter((use) => !isSaid(use)).flatMap((use) => affectedUse(change, use));
       const anonymous = uses.filter(isAnonymous).flatMap((use) => affectedUse(change, use));
-      return { ...change, affected: [...byUse, ...byContract], anonymous };
+      const concernsOthers = isOfOperation(change) ? {} : { concernsOthers: true as const };
+      return { ...change, ...concernsOthers, affected: [...byUse, ...byContract], anonymous };
     }),
   };
 };
+
+/** The verdict on a release. */
+export type Verdict = 'yes' | 'no' | 'cannot tell';
+
+/** Whether an impact is known to break somebody. */
+export const isBroken = ({ breaks, reason, affected }: Impact): boolean =>
+  (breaks || reason !== undefined) && affected.length > 0;
+
+/** Whether it cannot be told of an impact whether it breaks somebody. */
+export const isUnknown = (impact: Impact): boolean =>
+  !isBroken(impact) && (impact.affected.length > 0 || impact.concernsOthers === true);

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { ask, boundedText } from '../../../testkit/conformance/http/remote.ts';
+import { valueAt } from '../../../testkit/conformance/values.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import { version } from '../../../base/version.ts';
 import { type PassedOver, publishedContracts } from '../../../consumers/contracts/store.ts';
@@ -14,13 +15,14 @@ import {
   documented,
   parseDocument,
 } from '../../../testkit/conformance/document/client-document.ts';
-import { type Change, changesFor } from '../../../testkit/conformance/document/compare.ts';
+import { changesFor } from '../../../testkit/conformance/document/compare.ts';
 import {
   type ConsumerContract,
   ConsumerContractError,
   parseConsumerContract,
 } from '../../../../contract/consumer-contract.ts';
-import { impactOf } from '../../../testkit/consumers/impact.ts';
+import { type Impact, impactOf, isBroken, isUnknown } from '../../../testkit/consumers/impact.ts';
+import { unknownParts } from '../../../testkit/consumers/needs.ts';
 import { affectedText, changeText, junitOf } from '../../../testkit/consumers/report.ts';
 import { type NamedUse, parseUses, UseError } from '../../../testkit/consumers/uses.ts';
 import { withKeys } from '../access/keys-use.ts';
@@ -34,6 +36,7 @@ import { readDocument } from './verify.ts';
 const BROKEN = 1;
 const USAGE = 2;
 const NO_GATEWAY = 3;
+const CANNOT_TELL = 4;
 const TIMEOUT_MS = 10_000;
 
 /** The document of this version. */
@@ -94,11 +97,14 @@ const namesFiles = ({ use, contracts }: FileOptions): boolean => use !== undefin
 interface Output {
   json?: true;
   junit?: string;
+  allowUnknown?: true;
+  allowNone?: true;
 }
 
-/** The changes, the consumers that are asked about, and the form of the answer. */
+/** The documents that are compared, the consumers that are asked about, and the form of the answer. */
 interface Question extends FileOptions, Output {
-  changes: readonly Change[];
+  before: ClientDocument;
+  now: ClientDocument;
   days: number;
   tag: string;
   /** The version that all contracts must have been tested with; undefined for any. */
@@ -120,12 +126,45 @@ async function* allTestedWith(
   }
 }
 
+/** The contracts; tells of each what it needs that no document has. */
+async function* examined<Contract extends ConsumerContract>(
+  contracts: Iterable<Contract> | AsyncIterable<Contract>,
+  { before, now }: Pick<Question, 'before' | 'now'>,
+  doubt: (why: string) => void,
+): AsyncGenerator<Contract> {
+  for await (const contract of contracts) {
+    for (const part of unknownParts(contract, before, now)) {
+      doubt(`${contract.consumer} needs ${part}, which neither document has`);
+    }
+    if (contract.needs.length === 0) doubt(`${contract.consumer} says of nothing that it needs it`);
+    if (!isTestedWith(contract.contract, before)) {
+      doubt(`${contract.consumer} was tested with ${contract.contract}, and this compares with ${versionOf(before)}`);
+    }
+    yield contract;
+  }
+}
+
+const versionOf = ({ document }: ClientDocument): string => String(valueAt(document, ['info', 'version']));
+
+/** Whether the needs of a contract were met by a document, or by an earlier one of the same first number. */
+const isTestedWith = (tested: string, { document }: ClientDocument): boolean => {
+  const version = String(valueAt(document, ['info', 'version']));
+  const isVersion = /^\d+\.\d+\.\d+/.test(tested);
+  return (
+    isVersion &&
+    tested.split('.')[0] === version.split('.')[0] &&
+    tested.localeCompare(version, 'en', { numeric: true }) <= 0
+  );
+};
+
 /** Whom the changes break, among those whom files name or the database has. `passOver` is told who of these counts for nothing. @throws CommandError */
 const answerTo = async (
-  { changes, use, contracts = [], days, tag, testedWith }: Question,
+  { before, now, use, contracts = [], days, tag, testedWith }: Question,
   passOver: PassedOver,
   isAsked: boolean,
-): ReturnType<typeof impactOf> => {
+  doubt: (why: string) => void,
+): Promise<Awaited<ReturnType<typeof impactOf>> & { changes: number }> => {
+  const changes = changesFor(before, now);
   const counted = (uses: readonly NamedUse[]): NamedUse[] =>
     uses.filter(({ consumer, key }) => {
       if (key?.isSuspended) passOver({ userId: key.userId, consumer, tag }, 'suspended');
@@ -133,38 +172,56 @@ const answerTo = async (
     });
   if (!isAsked) {
     const read = readContracts(contracts);
-    return impactOf(changes, {
+    const found = await impactOf(changes, {
       uses: use === undefined ? [] : counted(await readWith(use, parseUses, (file) => readFile(file, 'utf8'))),
-      contracts: testedWith === undefined ? read : allTestedWith(testedWith, read),
+      contracts: examined(testedWith === undefined ? read : allTestedWith(testedWith, read), { before, now }, doubt),
     });
+    return { ...found, changes: changes.length };
   }
   try {
-    return await withDatabase(readSettings(), async (db) =>
+    const found = await withDatabase(readSettings(), async (db) =>
       impactOf(changes, {
         uses: counted(await withKeys(db, await readConsumerUses(db, { now: currentDate(), days }))),
-        contracts: publishedContracts(db, tag, passOver),
+        contracts: examined(publishedContracts(db, tag, passOver), { before, now }, doubt),
       }),
     );
+    return { ...found, changes: changes.length };
   } catch (error) {
     // Status 1 would name it a broken consumer.
     throw new CommandError(faultsOf(error).join('\n'), USAGE);
   }
 };
 
-/** Prints the changes that may break clients, with the consumers that they break. Returns how many break one, and how many do not. */
-const report = async (question: Question): Promise<{ broken: number; rest: number; names: number }> => {
+/** What a comparison found: how many changes break somebody, or may, and what else cannot be told. */
+interface Findings {
+  changes: number;
+  broken: number;
+  unknown: number;
+  harmless: number;
+  names: number;
+  /** Why there is no yes even where nobody is known to break. */
+  doubts: string[];
+}
+
+const verdictOf = (impact: Impact): string => (isBroken(impact) ? 'BREAKS' : isUnknown(impact) ? 'unsure' : 'nobody');
+
+/** Prints the changes that may break clients, with the consumers that they break. */
+const report = async (question: Question): Promise<Findings> => {
   const passed = { suspended: 0, unreadable: 0 };
   const passOver: PassedOver = ({ userId, consumer }, why) => {
     passed[why] += 1;
     if (why === 'unreadable') note(printable(`The contract of ${consumer} of user ${userId} cannot be read.`));
   };
+  const doubts: string[] = [];
   await assertReportFile(question.junit);
-  const { impacts, names } = await answerTo(question, passOver, !namesFiles(question));
+  const { impacts, names, changes } = await answerTo(question, passOver, !namesFiles(question), (doubt) =>
+    doubts.push(doubt),
+  );
   await writeReport(question.junit, () => junitOf(impacts, names));
   if (question.json) printJsonLines(impacts);
   else {
     for (const impact of impacts) {
-      print(printable(`${impact.affected.length > 0 ? 'BREAKS' : 'nobody'}  ${changeText(impact)}`));
+      print(printable(`${verdictOf(impact)}  ${changeText(impact)}`));
       for (const one of impact.affected) print(printable(`          ${affectedText(one)}`));
       for (const one of impact.anonymous) print(printable(`          (anonymous: ${affectedText(one)})`));
     }
@@ -174,17 +231,25 @@ const report = async (question: Question): Promise<{ broken: number; rest: numbe
   const unnamed = new Set(impacts.flatMap(({ anonymous }) => anonymous.map(({ consumer }) => consumer)));
   if (unnamed.size > 0)
     note(`Clients of anonymous callers, which count for nothing, since anyone can name one: ${unnamed.size}.`);
-  const broken = impacts.filter(({ affected }) => affected.length > 0).length;
+  const broken = impacts.filter(isBroken).length;
+  const unknown = impacts.filter(isUnknown).length;
+  if (names.length === 0 && !question.allowNone) doubts.push('there is no consumer: --allow-none takes that for a yes');
+  if (broken === 0 && passed.unreadable > 0) throw new CommandError('What cannot be read is no yes.', USAGE);
+  for (const doubt of doubts) note(printable(`Cannot tell: ${doubt}.`));
   if (broken > 0) process.exitCode = BROKEN;
-  else if (passed.unreadable > 0) {
-    throw new CommandError('What cannot be read is no yes.', USAGE);
+  else if (unknown > 0 || doubts.length > 0) {
+    if (question.allowUnknown) note('PASSES WITHOUT A YES, as --allow-unknown says.');
+    else process.exitCode = CANNOT_TELL;
   }
-  return { broken, rest: impacts.length - broken, names: names.length };
+  return { changes, broken, unknown, harmless: changes - broken - unknown, names: names.length, doubts };
 };
 
 const listed = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
 const jsonOption = (): Option => new Option('--json', 'print one JSON object per change and line');
 const junitOption = (): Option => new Option('--junit <file>', 'also write JUnit XML, with a case for each consumer');
+const allowUnknownOption = (): Option =>
+  new Option('--allow-unknown', 'end with status 0, too, where it cannot be told whether somebody breaks');
+const allowNoneOption = (): Option => new Option('--allow-none', 'take it for a yes that there is no consumer');
 const useOption = (): Option => new Option('--use <file>', 'what a deployment wrote by `keys use --days 90 --json`');
 const contractsOption = (): Option =>
   new Option('--contracts <path>', 'contracts of consumers: a file, or a folder of them; may be repeated').argParser(
@@ -206,7 +271,7 @@ export const impactCommand = (): Command =>
     .description(
       'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
         'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
-        'somebody is, 2 for what cannot be read or written. What was recorded does not tell what a consumer reads of a reply: all ' +
+        'somebody is, 2 for what cannot be read or written, 4 where it cannot tell. What was recorded does not tell what a consumer reads of a reply: all ' +
         'callers of the operation are named.',
     )
     .addArgument(new Argument('<old>', 'the document that consumers use'))
@@ -221,19 +286,18 @@ export const impactCommand = (): Command =>
     .addOption(databaseTag())
     .addOption(jsonOption())
     .addOption(junitOption())
+    .addOption(allowUnknownOption())
+    .addOption(allowNoneOption())
     .addHelpText(
       'after',
       examples('impact old.json', 'impact old.json new.json --use use.jsonl --contracts consumers/'),
     )
     .action(async (old: string, fresh: string | undefined, options: ImpactOptions) => {
-      const changes = changesFor(
-        await readDocument(old),
-        fresh === undefined ? ownDocument() : await readDocument(fresh),
-      );
-      const { broken, rest, names } = await report({ ...options, changes });
+      const before = await readDocument(old);
+      const now = fresh === undefined ? ownDocument() : await readDocument(fresh);
+      const { changes, broken, unknown, harmless, names } = await report({ ...options, before, now });
       note(
-        `Of ${changes.length} changes, ${broken} break somebody, ${rest} could but break nobody of ` +
-          `${names} consumers, and ${changes.length - broken - rest} break no client.`,
+        `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${harmless} break nobody.`,
       );
     });
 
@@ -259,7 +323,7 @@ export const canIDeployCommand = (): Command =>
     .description(
       'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
         'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
-        'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or written, 3 if no gateway answers.',
+        'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or written, 3 if no gateway answers, 4 where it cannot tell.',
     )
     .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
     .option('--to <url>', 'the deployment that the consumers would call', parseBaseUrl)
@@ -269,6 +333,8 @@ export const canIDeployCommand = (): Command =>
     .addOption(databaseTag())
     .addOption(jsonOption())
     .addOption(junitOption())
+    .addOption(allowUnknownOption())
+    .addOption(allowNoneOption())
     .addHelpText(
       'after',
       examples(
@@ -283,7 +349,8 @@ export const canIDeployCommand = (): Command =>
       }
       const { before, now } = await documentsOf(options);
       const testedWith = options.document === undefined && options.from === undefined ? version : undefined;
-      const changes = changesFor(before, now);
-      const { broken, names } = await report({ ...options, changes, days: KEPT_DAYS, testedWith });
-      note(broken === 0 ? `Yes: none of ${names} consumers breaks.` : `No: ${broken} changes break somebody.`);
+      const { broken, unknown, names, doubts } = await report({ ...options, before, now, days: KEPT_DAYS, testedWith });
+      if (broken > 0) note(`No: ${broken} changes break somebody.`);
+      else if (unknown + doubts.length > 0) note(`Cannot tell: ${unknown + doubts.length} reasons stand above.`);
+      else note(`Yes: none of ${names} consumers breaks.`);
     });

@@ -32,7 +32,11 @@ export interface Change {
 /** Which way values go: a client must be understood in what it sends, and understand what it gets. */
 type Direction = 'request' | 'reply';
 
-type SchemaDifference = Omit<Change, 'operation' | 'where'> & { path: readonly string[] };
+type SchemaDifference = Omit<Change, 'operation' | 'where'> & {
+  path: readonly string[];
+  /** Whether it is about a member of a reply that could be missing before. */
+  isOptional?: boolean;
+};
 type Difference = Omit<SchemaDifference, 'path' | 'node'>;
 
 const NOTHING = 'nothing';
@@ -172,8 +176,8 @@ const differencesOfMembers = (
           name,
           expected: 'the member',
           came: NOTHING,
-          breaks: !isReply || wasRequired,
-          ...(isReply && !wasRequired && { unsure: true }),
+          breaks: true,
+          ...(isReply && !wasRequired && { isOptional: true }),
           ...absent,
         },
       ];
@@ -334,7 +338,7 @@ const resolved = (document: unknown, value: unknown): unknown => {
 const schemasAside = (pair: Pair, schemas: readonly [unknown, unknown], way: Direction, where: string): Told[] => {
   const [a, b] = schemas.map((schema) => (isSchema(schema) ? schema : {})) as [RawSchema, RawSchema];
   return differencesOf(pair, { schema: a, node: where }, { schema: b, node: where }, way).map(
-    ({ path: _, breaks, words: __, absent: ___, demands: ____, ...told }) => ({
+    ({ path: _, isOptional: _o, breaks, words: __, absent: ___, demands: ____, ...told }) => ({
       ...told,
       where,
       breaks: false,
@@ -479,19 +483,23 @@ const differencesOfReplies = (pair: Pair, way: Direction): Told[] => {
   });
 };
 
-/** Compares two JSON bodies. */
+/** Compares two JSON bodies. A failure may always lack a member that is optional; nobody can rely on it. */
 const bodyDifferences = (
   pair: Pair,
   [a = {}, b = {}]: readonly [RawSchema | undefined, RawSchema | undefined],
   way: Direction,
   where: string,
-): Told[] =>
-  differencesOf(
-    pair,
-    { schema: a, node: `${pair.before.id} ${where}` },
-    { schema: b, node: `${pair.now.id} ${where}` },
-    way,
-  ).map(({ path, ...told }) => ({ ...told, where: `${where} ${pointerOf(path)}` }));
+): Told[] => {
+  const placed = (schema: RawSchema, { id }: DocumentedOperation) => ({ schema, node: `${id} ${where}` });
+  const isOfFailure = /^[45]/.test(where);
+  return differencesOf(pair, placed(a, pair.before), placed(b, pair.now), way).map(
+    ({ path, isOptional, ...told }) => ({
+      ...told,
+      ...(isOptional && isOfFailure && { breaks: false }),
+      where: `${where} ${pointerOf(path)}`,
+    }),
+  );
+};
 
 /** How the document describes the messages of a stream. */
 const STREAM = 'x-streaming';
