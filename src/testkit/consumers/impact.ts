@@ -1,4 +1,4 @@
-import type { Change } from '../conformance/document/compare.ts';
+import { type Change, DOCUMENT_ITSELF } from '../conformance/document/compare.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 import { anonymousConsumer } from '../../consumers/use/store.ts';
 import type { NamedUse } from './uses.ts';
@@ -19,13 +19,15 @@ export interface AffectedConsumer {
   tests?: string[];
   /** The parts that it uses of what changes: `/sortBy=views`; none for the operation itself. */
   parts: string[];
+  /** Set where it is not known whether it uses any. */
+  maybe?: true;
 }
 
 /** A change that may break clients, and the consumers that it breaks. */
 export interface Impact extends Change {
   affected: AffectedConsumer[];
-  /** Whether it concerns consumers of which nothing is recorded: those that receive messages, or all. */
-  concernsOthers?: true;
+  /** Whether it concerns all consumers. */
+  concernsAll?: true;
   /** Clients of anonymous callers that it would break: anyone can name one, so they count for nothing. */
   anonymous: AffectedConsumer[];
 }
@@ -42,14 +44,20 @@ export interface Consumers {
 
 const INPUT = 'the request /json';
 const OUTPUT = '200 /result/data/json';
+const MESSAGE = 'the request ';
 
 /** The place of a change in the input or the output; undefined for a change of something else. */
 const placeIn = ({ where }: Change, side: string): string | undefined =>
   where === side || where.startsWith(`${side}/`) ? where.slice(side.length) : undefined;
 
-/** Whether a change is of an operation: who receives messages, and reads the rest of a document, is not recorded. */
-const isOfOperation = ({ operation }: Change): boolean => OPERATION.test(operation);
-const OPERATION = /^\w+\.\w+$/;
+/** Whether a change is about what is sent to webhooks: `webhook.message.event`. */
+const isOfMessage = ({ operation }: Change): boolean => /^webhook\.\w+\.\w+$/.test(operation);
+
+/** Whether it is about the document itself, and so about everybody. */
+const isOfDocument = ({ operation }: Change): boolean => operation === DOCUMENT_ITSELF;
+
+/** The operations by which webhooks are managed: who calls them may get any message. */
+const isOnWebhooks = ({ operation }: { operation: string }): boolean => /^webhook\.\w+$/.test(operation);
 
 /** Elements of arrays are no parts: who sends the array is taken to send some. */
 const memberOf = (place: string): string => place.replace(/(?:\/\*)+$/, '');
@@ -73,6 +81,13 @@ const isOfWordsOfReply = (change: Change): boolean =>
   change.words !== undefined && placeIn(change, OUTPUT) !== undefined;
 
 const affectedUse = (change: Change, { consumer, key, clients, operations }: NamedUse): AffectedConsumer[] => {
+  const receives = isOfMessage(change) && operations.find(isOnWebhooks);
+  if (receives) {
+    const { lastDay } = receives;
+    return [
+      { consumer, ...(key && { key }), clients: clients.map(({ name }) => name), lastDay, parts: [], maybe: true },
+    ];
+  }
   const operation = operations.find((one) => one.operation === change.operation);
   // Which reasons a caller handles cannot be seen.
   if (!operation || change.reason !== undefined || isOfWordsOfReply(change)) return [];
@@ -109,7 +124,7 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
   const sent = placeIn(change, INPUT);
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
   if (sent !== undefined) return refusedParts(change, sent, sends);
-  const answered = placeIn(change, OUTPUT);
+  const answered = placeIn(change, isOfMessage(change) ? MESSAGE : OUTPUT);
   if (answered === undefined) return [];
   if (!reads) return [];
   const lost = [
@@ -123,12 +138,14 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
 };
 
 const affectedContract = (change: Change, { consumer, userId, needs }: KnownContract): AffectedConsumer[] => {
-  const lost = needs
-    .filter(({ operation }) => operation === change.operation)
-    .flatMap((need) => {
-      const parts = lostParts(change, need);
-      return parts ? [{ test: need.test, parts }] : [];
-    });
+  const own = needs.filter(({ operation }) => operation === change.operation);
+  if (own.length === 0 && isOfMessage(change) && needs.some(isOnWebhooks)) {
+    return [{ consumer, ...(userId !== undefined && { userId }), parts: [], maybe: true }];
+  }
+  const lost = own.flatMap((need) => {
+    const parts = lostParts(change, need);
+    return parts ? [{ test: need.test, parts }] : [];
+  });
   if (lost.length === 0) return [];
   const tests = lost.flatMap(({ test }) => test ?? []);
   const parts = [...new Set(lost.flatMap((one) => one.parts))];
@@ -166,19 +183,16 @@ export const impactOf = async (
       const isSaid = ({ key }: NamedUse) => key && placeIn(change, OUTPUT) !== undefined && said.has(key.userId);
       const byUse = known.filter((use) => !isSaid(use)).flatMap((use) => affectedUse(change, use));
       const anonymous = uses.filter(isAnonymous).flatMap((use) => affectedUse(change, use));
-      const concernsOthers = isOfOperation(change) ? {} : { concernsOthers: true as const };
-      return { ...change, ...concernsOthers, affected: [...byUse, ...byContract], anonymous };
+      const concernsAll = isOfDocument(change) && { concernsAll: true as const };
+      return { ...change, ...concernsAll, affected: [...byUse, ...byContract], anonymous };
     }),
   };
 };
 
-/** The verdict on a release. */
-export type Verdict = 'yes' | 'no' | 'cannot tell';
-
 /** Whether an impact is known to break somebody. */
 export const isBroken = ({ breaks, reason, affected }: Impact): boolean =>
-  (breaks || reason !== undefined) && affected.length > 0;
+  (breaks || reason !== undefined) && affected.some(({ maybe }) => !maybe);
 
 /** Whether it cannot be told of an impact whether it breaks somebody. */
 export const isUnknown = (impact: Impact): boolean =>
-  !isBroken(impact) && (impact.affected.length > 0 || impact.concernsOthers === true);
+  !isBroken(impact) && (impact.affected.length > 0 || impact.concernsAll === true);

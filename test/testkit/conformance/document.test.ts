@@ -75,7 +75,7 @@ const changes: [what: string, change: (document: Json) => void, told: string, re
       summary['required'] = summary['required'].filter((name: string) => name !== 'likeCount');
     },
     `BREAKS game.list, ${listed}/likeCount: the member → it may be missing`,
-    '',
+    `new game.list, ${listed}/likeCount: it may be missing → it is always there`,
   ],
   [
     'the type of a member of replies',
@@ -133,7 +133,7 @@ const changes: [what: string, change: (document: Json) => void, told: string, re
     'that a key is needed',
     (document) => (document['paths']['/api/trpc/game.list'].post.security = [{ apiKey: [] }]),
     'BREAKS game.list, the operation: no need of a key → it needs one',
-    '',
+    'new game.list, the operation: the scopes [[]] → [[],[]]',
   ],
   [
     'a status',
@@ -165,6 +165,6 @@ describe('a change of the service', () => {
     const other = changed(change);
     expect(told(current, other)).toContain(forward);
     const back = told(other, current);
-    expect(back).toEqual(reversed === '' ? [] : expect.arrayContaining([reversed]));
+    expect(back).toContain(reversed);
   });
 });

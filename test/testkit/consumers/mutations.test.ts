@@ -9,7 +9,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { ConsumerContract } from '../../../contract/consumer-contract.ts';
 import { documented } from '../../../src/testkit/conformance/document/client-document.ts';
 import { changesFor } from '../../../src/testkit/conformance/document/compare.ts';
-import { impactOf } from '../../../src/testkit/consumers/impact.ts';
+import { impactOf, isBroken } from '../../../src/testkit/consumers/impact.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { markdownTable } from '../../harness/markdown-table.mjs';
 import {

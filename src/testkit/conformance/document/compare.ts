@@ -492,13 +492,11 @@ const bodyDifferences = (
 ): Told[] => {
   const placed = (schema: RawSchema, { id }: DocumentedOperation) => ({ schema, node: `${id} ${where}` });
   const isOfFailure = /^[45]/.test(where);
-  return differencesOf(pair, placed(a, pair.before), placed(b, pair.now), way).map(
-    ({ path, isOptional, ...told }) => ({
-      ...told,
-      ...(isOptional && isOfFailure && { breaks: false }),
-      where: `${where} ${pointerOf(path)}`,
-    }),
-  );
+  return differencesOf(pair, placed(a, pair.before), placed(b, pair.now), way).map(({ path, isOptional, ...told }) => ({
+    ...told,
+    ...(isOptional && isOfFailure && { breaks: false }),
+    where: `${where} ${pointerOf(path)}`,
+  }));
 };
 
 /** How the document describes the messages of a stream. */
@@ -571,6 +569,9 @@ const compareAll = (
   ];
 };
 
+/** The operation of a change that is of none. */
+export const DOCUMENT_ITSELF = 'the document';
+
 /** What is said of a document itself, of its version and where it is served, and what the comparison of operations reads. */
 const COMPARED = ['openapi', 'info', 'servers', 'security', 'paths', 'webhooks', 'components'];
 
@@ -582,14 +583,14 @@ export const changesFor = (client: ClientDocument, current: ClientDocument): Cha
   const [a, b] = [pathsOf(before), pathsOf(now)];
   const called = [...client.operations.values(), ...current.operations.values()].map(({ path }) => path);
   const rest = [
-    ...restOf(documents, [before, now], COMPARED, 'the document'),
+    ...restOf(documents, [before, now], COMPARED, DOCUMENT_ITSELF),
     ...restOf(documents, [a, b], called, 'the paths'),
     ...called.flatMap((path) =>
       a[path] && b[path] ? restOf(documents, [a[path], b[path]], ['post', 'parameters'], path) : [],
     ),
   ];
   return [
-    ...rest.map((one) => ({ operation: 'the document', node: one.where, ...one })),
+    ...rest.map((one) => ({ operation: DOCUMENT_ITSELF, node: one.where, ...one })),
     ...compareAll(documents, [client.operations, current.operations], false),
     ...(isOlder(documents) ? [] : compareAll(documents, [client.messages, current.messages], true)),
   ];
