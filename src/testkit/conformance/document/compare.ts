@@ -128,13 +128,21 @@ const differencesOfRules = (
     if (a === b || (a === undefined && unknownBefore.includes(name))) return [];
     const told = { expected: `${name} ${a ?? 'none'}`, came: b ?? 'none' };
     if (name === 'format' && way === 'reply' && a !== undefined) return [{ ...told, breaks: true }];
-    // A rule that goes allows more, and one that comes allows less; of conditions, neither is known.
-    const isHarmless = (way === 'request' ? b : a) === undefined && !CONDITIONS.has(name);
+    // One that goes allows more, and one that comes allows less.
+    const isHarmless = (way === 'request' ? b : a) === undefined && RESTRICTIONS.has(name);
     return [{ ...told, breaks: false, ...(!isHarmless && { unsure: true as const }) }];
   });
 };
 
-const CONDITIONS: ReadonlySet<string> = new Set(['if', 'then', 'else', 'not', 'oneOf']);
+/** The rules that do nothing but refuse values. */
+const RESTRICTIONS: ReadonlySet<string> = new Set([
+  'pattern',
+  'format',
+  'uniqueItems',
+  'multipleOf',
+  'propertyNames',
+  'dependentRequired',
+]);
 
 /** What a member has that is left out, and whether its users are told to do without it. */
 const differencesOfNotes = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
