@@ -44,6 +44,7 @@ export interface Consumers {
 
 const INPUT = 'the request /json';
 const OUTPUT = '200 /result/data/json';
+const STREAMED = 'each message /json';
 const MESSAGE = 'the request ';
 
 /** The place of a change in the input or the output; undefined for a change of something else. */
@@ -58,6 +59,10 @@ const isOfDocument = ({ operation }: Change): boolean => operation === DOCUMENT_
 
 /** The operations by which webhooks are managed: who calls them may get any message. */
 const isOnWebhooks = ({ operation }: { operation: string }): boolean => /^webhook\.\w+$/.test(operation);
+
+/** The place of a change in what a consumer gets: an output, an event of a stream or a message. */
+const outputPlace = (change: Change): string | undefined =>
+  isOfMessage(change) ? placeIn(change, MESSAGE) : (placeIn(change, OUTPUT) ?? placeIn(change, STREAMED));
 
 /** Elements of arrays are no parts: who sends the array is taken to send some. */
 const memberOf = (place: string): string => place.replace(/(?:\/\*)+$/, '');
@@ -77,8 +82,7 @@ const refusedParts = (change: Change, place: string, sent: readonly string[]): s
 };
 
 /** Clients must expect new words, and few wait for one. */
-const isOfWordsOfReply = (change: Change): boolean =>
-  change.words !== undefined && placeIn(change, OUTPUT) !== undefined;
+const isOfWordsOfReply = (change: Change): boolean => change.words !== undefined && outputPlace(change) !== undefined;
 
 const affectedUse = (change: Change, { consumer, key, clients, operations }: NamedUse): AffectedConsumer[] => {
   const receives = isOfMessage(change) && operations.find(isOnWebhooks);
@@ -124,7 +128,7 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
   const sent = placeIn(change, INPUT);
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
   if (sent !== undefined) return refusedParts(change, sent, sends);
-  const answered = placeIn(change, isOfMessage(change) ? MESSAGE : OUTPUT);
+  const answered = outputPlace(change);
   if (answered === undefined) return [];
   if (!reads) return [];
   const lost = [
@@ -180,7 +184,7 @@ export const impactOf = async (
   return {
     names: [...names],
     impacts: impacts.map(({ change, byContract, said }) => {
-      const isSaid = ({ key }: NamedUse) => key && placeIn(change, OUTPUT) !== undefined && said.has(key.userId);
+      const isSaid = ({ key }: NamedUse) => key && outputPlace(change) !== undefined && said.has(key.userId);
       const byUse = known.filter((use) => !isSaid(use)).flatMap((use) => affectedUse(change, use));
       const anonymous = uses.filter(isAnonymous).flatMap((use) => affectedUse(change, use));
       const concernsAll = isOfDocument(change) && { concernsAll: true as const };
