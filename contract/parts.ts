@@ -33,7 +33,9 @@ export function* schemasIn(schema: z.ZodType, side: Side, path: readonly string[
   for (const [name, member] of Object.entries(shape)) yield* schemasIn(member, side, [...path, name]);
   for (const each of [element, valueType]) if (each) yield* schemasIn(each, side, [...path, '*']);
   const { innerType, left, right, in: sent, out: answered } = others;
-  for (const inner of [...options, innerType, left, right, side === 'input' ? sent : answered]) {
+  // A transformation alone says nothing of what it takes: that is in what follows.
+  const next = side === 'input' && sent?.def.type !== 'transform' ? sent : answered;
+  for (const inner of [...options, innerType, left, right, next]) {
     if (inner) yield* schemasIn(inner, side, path);
   }
 }

@@ -27,6 +27,10 @@ const need = {
   reads: ['/items/*/title'],
   reasons: [],
 };
+const byId = { ...need, operation: 'game.getById', sends: ['/id'], reads: ['/title'] };
+/** Needs of a map, whose keys are not in the contract of the gateway. */
+const ofLinks = { ...need, operation: 'user.updateProfile', sends: [], reads: [] };
+const links = Array.from({ length: 450 }, (_, n) => `/socialLinks/${String(n).padStart(286, 'x')}`);
 const publish = (consumer: string, tag: string, needs: object[] = [need], { key } = owner) =>
   app.send('consumerContract.publish', { tag, contract: { consumer, contract: '1.1.0', needs } }, key);
 const listed = async ({ key } = owner) => (await app.call('consumerContract.list', {}, key)).items;
@@ -42,7 +46,7 @@ describe('contracts of consumers', () => {
     await publish('web', 'main');
     await publish('web', 'production', [need], stranger);
     now = new Date('2031-05-02T10:00:00.000Z');
-    const { body } = await publish('web', 'production', [need, { ...need, operation: 'game.getById' }]);
+    const { body } = await publish('web', 'production', [need, byId]);
     const web = { consumer: 'web', contract: '1.1.0' };
     const last = { ...web, tag: 'production', needCount: 2, publishedAt: '2031-05-02T10:00:00.000Z' };
     expect(body.result.data.json).toEqual(last);
@@ -56,7 +60,7 @@ describe('contracts of consumers', () => {
     expect(production).toContainEqual({
       ...web,
       userId: owner.id,
-      needs: [need, { ...need, operation: 'game.getById' }],
+      needs: [need, byId],
     });
   });
 
@@ -81,9 +85,8 @@ describe('contracts of consumers', () => {
 
   test('have 4 MiB together, of which none takes more by being replaced, and which a hint counts', async () => {
     const user = await app.aUser();
-    const pointers = Array.from({ length: 450 }, (_, n) => `/${String(n).padStart(298, '/x')}`);
     // Two bytes for each letter: bytes count, not letters.
-    const half = { ...need, test: 'é'.repeat(500), reads: pointers };
+    const half = { ...ofLinks, test: 'é'.repeat(500), reads: links };
     const sizeOf = (needs: object[]): number => Buffer.byteLength(JSON.stringify(needs));
     const many = Array.from({ length: 7 }, () => half);
     const most = Math.floor(MAX_CONTRACT_BYTES / sizeOf(many));
@@ -107,8 +110,8 @@ describe('contracts of consumers', () => {
   test('published at once do not pass the limit together', async () => {
     const user = await app.aUser();
     const large = Array.from({ length: 7 }, () => ({
-      ...need,
-      reads: Array.from({ length: 450 }, (_, n) => `/${String(n).padStart(298, '/x')}`),
+      ...ofLinks,
+      reads: links,
     }));
     const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => publish(`c${n}`, 'production', large, user)));
     const size = Buffer.byteLength(JSON.stringify(large));
@@ -123,9 +126,40 @@ describe('contracts of consumers', () => {
     ]);
   });
 
+  test.each<[string, object, string]>([
+    ['an operation', { operation: 'game.lists' }, 'game.lists'],
+    ['a member', { reads: ['/items/*/titel'] }, 'game.list /items/*/titel'],
+    ['a member behind the envelope', { reads: ['/result/data/json/items'] }, 'game.list /result/data/json/items'],
+    ['a word', { sends: ['/sortBy', '/sortBy=newest'] }, 'game.list /sortBy=newest'],
+    ['a reason', { reasons: ['GAME_NOTFOUND'] }, 'game.list GAME_NOTFOUND'],
+  ])('are refused where they name %s that the gateway lacks', async (_, own, told) => {
+    const { status, body } = await publish('unknown', 'production', [need, { ...need, ...own }]);
+    expect([status, body.error.json.data]).toEqual([
+      422,
+      expect.objectContaining({ reason: 'CONTRACT_UNKNOWN', hint: expect.stringContaining(`Unknown: ${told}.`) }),
+    ]);
+    expect((await listed()).map(({ consumer }) => consumer)).not.toContain('unknown');
+  });
+
+  test.each(['banana', '1.2', '99.0.0'])('are refused where they were tested with %s', async (contract) => {
+    const input = { tag: 'production', contract: { consumer: 'unknown', contract, needs: [need] } };
+    const { data } = await app.fail('consumerContract.publish', input, 422, owner.key);
+    expect(data).toMatchObject({ reason: 'CONTRACT_UNKNOWN', hint: expect.stringContaining(contract) });
+  });
+
+  test('may name messages, keys of maps, words and all members of an output', async () => {
+    const needs = [
+      { ...need, operation: 'webhook.message.event', sends: [], reads: ['/type'] },
+      { ...need, operation: 'event.tail', sends: ['/start', '/start=latest'], reads: ['/type'] },
+      { ...ofLinks, sends: ['/socialLinks/twitter'], reads: ['/socialLinks/*'], requires: ['/id'] },
+      { ...need, sends: ['/sortBy', '/sortBy=views'], reads: ['/items', '/items/*'], reasons: ['RATE_LIMITED'] },
+    ];
+    expect((await publish('web', 'many', needs)).status).toBe(200);
+  });
+
   test('have as many needs as a large suite has', async () => {
-    const members = Array.from({ length: 20 }, (_, n) => `/items/*/member${n}`);
-    const large = Array.from({ length: MAX_NEEDS }, () => ({ ...need, sends: members, reads: members }));
+    const members = Array.from({ length: 20 }, (_, n) => `/socialLinks/member${n}`);
+    const large = Array.from({ length: MAX_NEEDS }, () => ({ ...ofLinks, sends: members, reads: members }));
     const { status, body } = await publish('large', 'production', large);
     expect([status, body.result?.data.json.needCount]).toEqual([200, MAX_NEEDS]);
     expect((await publish('large', 'production', [...large, need])).status).toBe(400);

@@ -2,7 +2,10 @@ import type { Contract, InputOf, OutputOf } from '../../../contract/index.ts';
 import { deleteOnce, type Writes } from '../../auth/idempotency/writes.ts';
 import type { Call } from '../../auth/procedure.ts';
 import type { Caller } from '../../auth/verifier.ts';
+import { AppError } from '../../base/errors.ts';
+import { version } from '../../base/version.ts';
 import type { Database } from '../../db/database.ts';
+import { unknownParts } from './known.ts';
 import { type ContractSummary, deleteContract, listContracts, putContract } from './store.ts';
 
 type Router = Contract['consumerContract'];
@@ -15,13 +18,31 @@ export interface ConsumerContractContext {
   writes: Writes;
 }
 
-/** Keeps a contract of the caller. @throws AppError CONTRACT_LIMIT */
-export const publish = (
+/** Whether a text is a version of this gateway, or an earlier one. */
+const isKnownVersion = (text: string): boolean =>
+  /^\d+\.\d+\.\d+$/.test(text) && text.localeCompare(version, 'en', { numeric: true }) <= 0;
+
+/** Refuses a contract of which nobody could say whether a release breaks it. @throws AppError CONTRACT_UNKNOWN */
+const assertKnown = ({ contract, needs }: InputOf<Router['publish']>['contract']): void => {
+  const unknown = unknownParts(needs);
+  if (unknown.length > 0)
+    throw new AppError('CONTRACT_UNKNOWN', { hint: `Nothing was stored. Unknown: ${unknown.join(', ')}.` });
+  if (!isKnownVersion(contract))
+    throw new AppError('CONTRACT_UNKNOWN', {
+      hint: `Nothing was stored. This gateway has version ${version}, and the contract names ${contract}.`,
+    });
+};
+
+/** Keeps a contract of the caller. @throws AppError CONTRACT_UNKNOWN, CONTRACT_LIMIT */
+export const publish = async (
   { writes, now }: ConsumerContractContext,
   input: InputOf<Router['publish']>,
   call: Call<Caller>,
 ): Promise<ContractSummary> =>
-  writes.do(call, (tx) => putContract(tx, { ...input, userId: call.caller.userId }, now()));
+  writes.do(call, (tx) => {
+    assertKnown(input.contract);
+    return putContract(tx, { ...input, userId: call.caller.userId }, now());
+  });
 
 /** The contracts of the caller. */
 export const list = ({ db }: ConsumerContractContext, { caller, deadline }: Call<Caller>): Promise<ContractSummary[]> =>

@@ -196,6 +196,12 @@ const attempts = {
   WEBHOOK_URL_FORBIDDEN: ({ example }) => [
     { name: `refuses ${FORBIDDEN_URL}`, request: { body: bodyOf({ ...example.input, url: FORBIDDEN_URL }) } },
   ],
+  CONTRACT_UNKNOWN: (_, { contracts: { input } }) => [
+    {
+      name: 'refuses a contract tested with no version',
+      request: { body: bodyOf({ ...input, contract: { ...input.contract, contract: 'none' } }) },
+    },
+  ],
   WEBHOOK_NOT_ACTIVE: (_, { webhooks }) => [
     {
       name: 'refuses a webhook that is paused',
