@@ -50,11 +50,11 @@ export const isConsumerContract = (value: unknown): value is ConsumerContract =>
 /** A text that is no consumer contract. The message says why. */
 export class ConsumerContractError extends Error {}
 
-/** Reads a consumer contract. @throws ConsumerContractError */
+/** Reads a consumer contract, also behind a byte order mark. @throws ConsumerContractError */
 export const parseConsumerContract = (name: string, source: string): ConsumerContract => {
   let json: unknown;
   try {
-    json = JSON.parse(source);
+    json = JSON.parse(source.replace(/^\uFEFF/, ''));
   } catch {
     throw new ConsumerContractError(`${name} is no JSON.`);
   }

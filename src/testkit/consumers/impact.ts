@@ -159,36 +159,62 @@ const affectedContract = (change: Change, { consumer, userId, needs }: KnownCont
 /** Uses by anonymous callers have the name of a client. */
 const isAnonymous = ({ consumer }: NamedUse): boolean => consumer.startsWith(anonymousConsumer(''));
 
+/** A change that may break clients, whom it breaks by their contracts, and the users whose contracts say what they read. */
+interface Judged {
+  change: Change;
+  byContract: AffectedConsumer[];
+  said: Set<string | undefined>;
+}
+
+/** The changes that may break clients, each of them once in `judged`. */
+const judgedAmong = (changes: readonly Change[], judged: Map<string, Judged>): Judged[] =>
+  changes
+    .filter(({ breaks, unsure, reason }) => breaks || unsure || reason !== undefined)
+    .map((change) => {
+      const { operation, where, expected, came } = change;
+      const name = JSON.stringify([operation, where, expected, came]);
+      const one = judged.get(name) ?? { change, byContract: [], said: new Set() };
+      judged.set(name, one);
+      return one;
+    });
+
 /**
  * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
  * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
  * known what is read, nor what each call sends: it is broken by any such change of an operation that it called. Contracts
- * that the user of its key has published for the operation say what is read. `names` has all consumers that count.
+ * that the user of its key has published for the operation say what is read. `names` has all consumers that count. A contract
+ * is judged by the changes since the document that it was tested with, if `changesFor` gives these.
  */
 export const impactOf = async (
   changes: readonly Change[],
   { uses = [], contracts = [] }: Consumers,
+  changesFor: (contract: KnownContract) => readonly Change[] = () => changes,
 ): Promise<{ impacts: Impact[]; names: string[] }> => {
   const known = uses.filter((use) => !isAnonymous(use));
   const names = new Set(known.map(({ consumer }) => consumer));
-  const impacts = changes
-    .filter(({ breaks, unsure, reason }) => breaks || unsure || reason !== undefined)
-    .map((change) => ({ change, byContract: [] as AffectedConsumer[], said: new Set<string | undefined>() }));
+  const judged = new Map<string, Judged>();
+  const base = judgedAmong(changes, judged);
   for await (const contract of contracts) {
     names.add(contract.consumer);
-    for (const { change, byContract, said } of impacts) {
+    const own = changesFor(contract);
+    for (const { change, byContract } of own === changes ? base : judgedAmong(own, judged)) {
       byContract.push(...affectedContract(change, contract));
+    }
+    for (const { change, said } of judged.values()) {
       if (contract.needs.some(({ operation }) => operation === change.operation)) said.add(contract.userId);
     }
   }
+  const ofUses = new Set(base);
   return {
     names: [...names],
-    impacts: impacts.map(({ change, byContract, said }) => {
+    impacts: Array.from(judged.values(), (one): Impact => {
+      const { change, byContract, said } = one;
       const isSaid = ({ key }: NamedUse) => key && outputPlace(change) !== undefined && said.has(key.userId);
-      const byUse = known.filter((use) => !isSaid(use)).flatMap((use) => affectedUse(change, use));
-      const anonymous = uses.filter(isAnonymous).flatMap((use) => affectedUse(change, use));
+      const byUse = (some: readonly NamedUse[]) =>
+        ofUses.has(one) ? some.flatMap((use) => affectedUse(change, use)) : [];
       const concernsAll = isOfDocument(change) && { concernsAll: true as const };
-      return { ...change, ...concernsAll, affected: [...byUse, ...byContract], anonymous };
+      const affected = [...byUse(known.filter((use) => !isSaid(use))), ...byContract];
+      return { ...change, ...concernsAll, affected, anonymous: byUse(uses.filter(isAnonymous)) };
     }),
   };
 };

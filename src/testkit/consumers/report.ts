@@ -1,8 +1,8 @@
 import { attributes, escaped } from '../conformance/report/junit.ts';
-import type { AffectedConsumer, Impact } from './impact.ts';
+import { type AffectedConsumer, type Impact, isBroken, isUnknown } from './impact.ts';
 
 /** A change in words, for people. */
-export const changeText = ({ operation, where, expected, came }: Impact): string =>
+const changeText = ({ operation, where, expected, came }: Impact): string =>
   `${operation}, ${where}: ${expected}, now ${came}`;
 
 const usedText = ({ parts, lastDay }: AffectedConsumer): string => {
@@ -11,7 +11,7 @@ const usedText = ({ parts, lastDay }: AffectedConsumer): string => {
 };
 
 /** A consumer that a change breaks, in words: what it uses, and by which test, or when and with which client. */
-export const affectedText = (affected: AffectedConsumer): string => {
+const affectedText = (affected: AffectedConsumer): string => {
   const { consumer, userId, key, clients = [], tests = [] } = affected;
   const name = key ? `${consumer}, "${key.name}"` : consumer;
   const owner = key?.userId ?? userId;
@@ -21,6 +21,74 @@ export const affectedText = (affected: AffectedConsumer): string => {
     ...(clients.length > 0 ? [`with ${clients.join(', ')}`] : []),
     ...tests.map((test) => `in "${test}"`),
   ].join('; ');
+};
+
+/** A change of one place in the document, with all operations that have a part there. */
+export interface DocumentChange {
+  verdict: 'BREAKS' | 'unsure' | 'nobody';
+  impacts: [Impact, ...Impact[]];
+}
+
+const VERDICTS = ['BREAKS', 'unsure', 'nobody'] as const;
+const verdictOf = (impact: Impact): DocumentChange['verdict'] =>
+  isBroken(impact) ? 'BREAKS' : isUnknown(impact) ? 'unsure' : 'nobody';
+
+/** The changes of the document behind impacts: one change there may concern many operations. */
+export const changesOf = (impacts: readonly Impact[]): DocumentChange[] => {
+  const changes = new Map<string, DocumentChange>();
+  for (const impact of impacts) {
+    const { node, expected, came } = impact;
+    const name = JSON.stringify([node, expected, came]);
+    const known = changes.get(name);
+    known?.impacts.push(impact);
+    const verdicts = [verdictOf(impact), ...(known ? [known.verdict] : [])];
+    const verdict = VERDICTS.find((one) => verdicts.includes(one)) ?? 'nobody';
+    changes.set(name, { verdict, impacts: known?.impacts ?? [impact] });
+  }
+  return [...changes.values()];
+};
+
+const union = (...lists: (readonly string[] | undefined)[]): string[] => [
+  ...new Set(lists.flatMap((one) => one ?? [])),
+];
+
+/** Those whom several impacts of one change concern, each once, with the operations in which they do. */
+const concernedBy = (
+  impacts: readonly Impact[],
+  side: 'affected' | 'anonymous',
+): { one: AffectedConsumer; operations: string[] }[] => {
+  const all = new Map<string, { one: AffectedConsumer; operations: string[] }>();
+  for (const { operation, [side]: consumers } of impacts) {
+    for (const one of consumers) {
+      const name = JSON.stringify([one.consumer, one.userId]);
+      const { one: known, operations } = all.get(name) ?? { one, operations: [] };
+      const lastDay = [known.lastDay, one.lastDay]
+        .filter((day) => day !== undefined)
+        .toSorted()
+        .at(-1);
+      const parts = union(known.parts, one.parts);
+      const tests = union(known.tests, one.tests);
+      all.set(name, {
+        one: { ...known, parts, tests, ...(lastDay !== undefined && { lastDay }) },
+        operations: union(operations, [operation]),
+      });
+    }
+  }
+  return [...all.values()];
+};
+
+/** A change of the document in a line, then whom it concerns, a line for each consumer. */
+export const linesOf = ({ verdict, impacts }: DocumentChange): string[] => {
+  const [first] = impacts;
+  const isOne = impacts.length === 1;
+  const isOfOne = impacts.every(({ operation }) => operation === first.operation);
+  const told = ({ one, operations }: ReturnType<typeof concernedBy>[number]) =>
+    isOfOne ? affectedText(one) : `${affectedText(one)}; by ${operations.join(', ')}`;
+  return [
+    `${verdict}  ${isOne ? changeText(first) : `${first.node}, in ${impacts.length} places: ${first.expected}, now ${first.came}`}`,
+    ...concernedBy(impacts, 'affected').map((one) => `          ${told(one)}`),
+    ...concernedBy(impacts, 'anonymous').map((one) => `          (anonymous: ${told(one)})`),
+  ];
 };
 
 /** The impacts as JUnit XML: a case for each consumer, whose failure names each change that breaks it. */

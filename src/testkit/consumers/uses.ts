@@ -21,6 +21,7 @@ export class UseError extends Error {}
 /** Reads what `keys use --json` wrote. @throws UseError */
 export const parseUses = (name: string, text: string): NamedUse[] =>
   text
+    .replace(/^\uFEFF/, '')
     .split('\n')
     .map((line, index) => ({ line, number: index + 1 }))
     .filter(({ line }) => line.trim() !== '')

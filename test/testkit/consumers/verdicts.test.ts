@@ -188,9 +188,76 @@ describe('what a consumer reads', () => {
   });
 });
 
-test('without a consumer there is no yes, unless that is allowed', async () => {
-  const use = write('use.jsonl', '');
-  const args = ['can-i-deploy', '--from', OLD, '--document', OLD, '--use', use];
-  expect((await runCommand(args, {})).code).toBe(CANNOT_TELL);
-  expect((await runCommand([...args, '--allow-none'], {})).code).toBe(YES);
+describe('can-i-deploy', () => {
+  const shop = write('shop-alone.json', JSON.stringify(consumer));
+  const copy = write('copy.json', published);
+
+  test('says no yes without a consumer, unless that is allowed', async () => {
+    const use = write('use.jsonl', '');
+    const args = ['can-i-deploy', '--from', OLD, '--document', copy, '--use', use];
+    expect((await runCommand(args, {})).code).toBe(CANNOT_TELL);
+    expect((await runCommand([...args, '--allow-none'], {})).code).toBe(YES);
+  });
+
+  test.each<[string, string[], number, string]>([
+    [
+      'a document that equals its own',
+      ['--document', OLD],
+      CANNOT_TELL,
+      'is the document that it would be compared with',
+    ],
+    [
+      'the very file',
+      ['--from', OLD, '--document', OLD],
+      CANNOT_TELL,
+      'is the document that it would be compared with',
+    ],
+    [
+      'another file with the same document',
+      ['--from', OLD, '--document', copy],
+      YES,
+      'Yes: none of 1 consumers breaks.',
+    ],
+    [
+      'an option twice',
+      ['--from', OLD, '--document', copy, '--tag', 'a', '--tag', 'b'],
+      2,
+      "'--tag <name>' is given twice",
+    ],
+  ])('given %s', async (_, options, expected, told) => {
+    const { code, stderr } = await runCommand(['can-i-deploy', ...options, '--contracts', shop], {});
+    expect({ code, stderr }).toEqual({ code: expected, stderr: expect.stringContaining(told) });
+  });
+
+  test('compares a contract with the document of the release that it was tested with', async () => {
+    const oldest = need('game.list', ['/limit', '/page'], ['/items/*/title']);
+    const contract = { consumer: 'shop', contract: '1.0.0', needs: [oldest] };
+    const change = (d: Json) => delete member(d, 'GameSummary', 'title')['maxLength'];
+    expect((await ask(change, contract)).code).toBe(YES);
+    const gone = await ask((d) => delete schemas(d, 'GameSummary')['properties'].title, contract);
+    expect(gone).toMatchObject({ code: NO, stdout: expect.stringContaining('shop; needs /items/*/title') });
+    // What a later version has was not there to be tested with, and is taken from the document to be deployed.
+    const later = { ...contract, needs: [need('event.list', ['/limit'], ['/items/*/type'])] };
+    expect((await ask(change, later)).code).toBe(YES);
+  });
+
+  test('reads files behind a byte order mark', async () => {
+    const [from, document, contract] = [OLD, copy, shop].map((file, n) =>
+      write(`marked-${n}.json`, `\uFEFF${readFileSync(file, 'utf8')}`),
+    ) as [string, string, string];
+    const use = write('marked.jsonl', '\uFEFF');
+    const args = ['--from', from, '--document', document, '--contracts', contract, '--use', use];
+    expect(await runCommand(['can-i-deploy', ...args], {})).toMatchObject({ code: YES });
+  });
+
+  test('tells a change of the document once, and then whom it concerns', async () => {
+    const wide = {
+      ...consumer,
+      needs: ['game.list', 'game.getById', 'game.create'].map((id) => ({ ...need(id, [], []), decodes: true })),
+    };
+    const { stdout } = await ask((d) => (member(d, 'UserSummary', 'nickname')['type'] = ['string', 'null']), wide);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^BREAKS  UserSummary\/nickname, in \d+ places: .*null/);
+    expect(lines.filter((line) => line.includes('shop'))).toEqual([expect.stringMatching(/; by game\.\w+, /)]);
+  });
 });

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { currentTime } from '../../../base/runtime.ts';
 
@@ -62,6 +62,18 @@ export const parseStart = (text: string): StartDate => {
     );
   }
   return () => new Date(text);
+};
+
+/** Has a command refuse options that are given twice, but for some: the last would win, and nobody would know. */
+export const refuseRepeated = (command: Command, repeatable: readonly (string | undefined)[] = []): Command => {
+  for (const option of command.options.filter(({ long }) => !repeatable.includes(long))) {
+    let isGiven = false;
+    command.on(`option:${option.name()}`, () => {
+      if (isGiven) command.error(`error: option '${option.flags}' is given twice`);
+      isGiven = true;
+    });
+  }
+  return command;
 };
 
 /** The address of a deployment, without a slash at its end. @throws InvalidArgumentError */

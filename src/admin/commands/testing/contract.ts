@@ -17,7 +17,7 @@ import type { Database } from '../../../db/database.ts';
 import { parsed } from '../../../testkit/conformance/http/client.ts';
 import { valueAt } from '../../../testkit/conformance/values.ts';
 import { idOfUser } from '../../../user/service.ts';
-import { keyOption, parseBaseUrl } from '../shared/arguments.ts';
+import { keyOption, parseBaseUrl, refuseRepeated } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { note, printable, printJsonLines, printTable } from '../shared/output.ts';
 import { readContracts, tagOption } from './impact.ts';
@@ -62,26 +62,28 @@ const publish = async (
 };
 
 const publishCommand = (): Command =>
-  new Command('publish')
-    .summary('publish a contract at a gateway')
-    .description(
-      'For the pipeline of a consumer: has a gateway keep its contract under a tag, in place of the one before. Ends with ' +
-        'status 0 when it is kept, 2 if it cannot be read or the gateway refuses it, 3 if none answers.',
-    )
-    .addArgument(new Argument('<path>', 'the contract: a file, or a folder of them'))
-    .requiredOption('--to <url>', 'the gateway, such as https://api.example.com', parseBaseUrl)
-    .addOption(tagOption('where this version of the consumer is in use'))
-    .addOption(keyOption('an API key with contract:write.'))
-    .addHelpText('after', examples('contract publish shop-web.json --to https://api.example.com --tag production'))
-    .action(async (path: string, options: PublishOptions) => {
-      const contracts: ConsumerContract[] = [];
-      // All are read before the first is sent.
-      for await (const contract of readContracts([path])) contracts.push(contract);
-      for (const contract of contracts) {
-        await publish(contract, options);
-        note(printable(`${options.to} keeps the contract of ${contract.consumer} under ${options.tag}.`));
-      }
-    });
+  refuseRepeated(
+    new Command('publish')
+      .summary('publish a contract at a gateway')
+      .description(
+        'For the pipeline of a consumer: has a gateway keep its contract under a tag, in place of the one before. Ends with ' +
+          'status 0 when it is kept, 2 if it cannot be read or the gateway refuses it, 3 if none answers.',
+      )
+      .addArgument(new Argument('<path>', 'the contract: a file, or a folder of them'))
+      .requiredOption('--to <url>', 'the gateway, such as https://api.example.com', parseBaseUrl)
+      .addOption(tagOption('where this version of the consumer is in use'))
+      .addOption(keyOption('an API key with contract:write.'))
+      .addHelpText('after', examples('contract publish shop-web.json --to https://api.example.com --tag production'))
+      .action(async (path: string, options: PublishOptions) => {
+        const contracts: ConsumerContract[] = [];
+        // All are read before the first is sent.
+        for await (const contract of readContracts([path])) contracts.push(contract);
+        for (const contract of contracts) {
+          await publish(contract, options);
+          note(printable(`${options.to} keeps the contract of ${contract.consumer} under ${options.tag}.`));
+        }
+      }),
+  );
 
 const PLAIN_NAME = /^[a-z0-9][a-z0-9._-]*$/;
 const READABLE = 40;

@@ -1,47 +1,41 @@
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Argument, Command, Option } from 'commander';
-import { ask, boundedText } from '../../../testkit/conformance/http/remote.ts';
-import { valueAt } from '../../../testkit/conformance/values.ts';
+import { boundedText } from '../../../testkit/conformance/http/remote.ts';
 import { currentDate } from '../../../base/runtime.ts';
-import { version } from '../../../base/version.ts';
-import { type PassedOver, publishedContracts } from '../../../consumers/contracts/store.ts';
+import {
+  findContracts,
+  type PassedOver,
+  type PublishedContract,
+  publishedContracts,
+} from '../../../consumers/contracts/store.ts';
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { readConsumerUses } from '../../../consumers/use/store.ts';
-import {
-  type ClientDocument,
-  documented,
-  parseDocument,
-} from '../../../testkit/conformance/document/client-document.ts';
-import { changesFor } from '../../../testkit/conformance/document/compare.ts';
+import type { Database } from '../../../db/database.ts';
+import type { ClientDocument } from '../../../testkit/conformance/document/client-document.ts';
+import { type Change, changesFor } from '../../../testkit/conformance/document/compare.ts';
 import {
   type ConsumerContract,
   ConsumerContractError,
   parseConsumerContract,
 } from '../../../../contract/consumer-contract.ts';
-import { type Impact, impactOf, isBroken, isUnknown } from '../../../testkit/consumers/impact.ts';
+import { type Consumers, impactOf } from '../../../testkit/consumers/impact.ts';
 import { unknownParts } from '../../../testkit/consumers/needs.ts';
-import { affectedText, changeText, junitOf } from '../../../testkit/consumers/report.ts';
+import { changesOf, junitOf, linesOf } from '../../../testkit/consumers/report.ts';
 import { type NamedUse, parseUses, UseError } from '../../../testkit/consumers/uses.ts';
 import { withKeys } from '../access/keys-use.ts';
-import { parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
+import { parseBaseUrl, refuseRepeated, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { faultsOf } from '../shared/faults.ts';
 import { note, print, printable, printJsonLines } from '../shared/output.ts';
 import { assertReportFile, writeReport } from '../shared/report-file.ts';
-import { readDocument } from './verify.ts';
+import { fetchDocument, ownDocument, readDocument, releasedDocument, versionOf } from './documents.ts';
 
 const BROKEN = 1;
 const USAGE = 2;
-const NO_GATEWAY = 3;
 const CANNOT_TELL = 4;
-const TIMEOUT_MS = 10_000;
-
-/** The document of this version. */
-const ownDocument = (): ClientDocument =>
-  documented('openapi.json', createRequire(import.meta.url)('#openapi/openapi.json') as object);
 
 /** Reads a file. @throws CommandError */
 const readWith = async <T>(
@@ -73,19 +67,6 @@ export async function* readContracts(paths: readonly string[]): AsyncGenerator<C
   }
 }
 
-/** The document that a gateway publishes. @throws CommandError */
-const fetchDocument = async (url: string): Promise<ClientDocument> => {
-  const address = `${url}/openapi.json`;
-  try {
-    const { status, isOk, text } = await ask(address, TIMEOUT_MS);
-    if (!isOk) throw new Error(`status ${status}`);
-    return parseDocument(address, text);
-  } catch (error) {
-    const words = `There is no gateway's document at ${address}: ${(error as Error).message}`;
-    throw new CommandError(printable(words), NO_GATEWAY);
-  }
-};
-
 /** The files that say what consumers use and need. Without any, the database says it. */
 interface FileOptions {
   use?: string;
@@ -107,85 +88,87 @@ interface Question extends FileOptions, Output {
   now: ClientDocument;
   days: number;
   tag: string;
-  /** The version that all contracts must have been tested with; undefined for any. */
-  testedWith?: string | undefined;
 }
 
-async function* allTestedWith(
-  wanted: string,
-  contracts: AsyncIterable<ConsumerContract>,
-): AsyncGenerator<ConsumerContract> {
-  for await (const contract of contracts) {
-    if (contract.contract !== wanted) {
-      throw new CommandError(
-        `${contract.consumer} was tested with ${contract.contract}, and this is ${wanted}: name the document of that with --from.`,
-        USAGE,
-      );
+/** Tells why there is no yes even where nobody is known to break. */
+type Doubt = (why: string) => void;
+
+/** Judges contracts by the documents that they were tested with: the one that is compared, or one that this package holds. */
+class ByTestedVersion {
+  readonly #question: Question;
+  readonly #doubt: Doubt;
+  readonly #changes = new Map<string, readonly Change[]>();
+  /** The changes from the document that is compared. */
+  readonly changes: readonly Change[];
+
+  constructor(question: Question, doubt: Doubt) {
+    this.#question = question;
+    this.#doubt = doubt;
+    this.changes = changesFor(question.before, question.now);
+    this.#changes.set(versionOf(question.before), this.changes);
+  }
+
+  /** The document of a version; undefined where it is not at hand. */
+  #documentOf(tested: string): ClientDocument | undefined {
+    const { before, now } = this.#question;
+    return [before, now, ownDocument()].find((one) => versionOf(one) === tested) ?? releasedDocument(tested);
+  }
+
+  /** The changes since the document that a contract was tested with. Doubts what it needs and no document has. */
+  changesFor(contract: ConsumerContract): readonly Change[] {
+    const { before, now } = this.#question;
+    const { consumer, contract: tested, needs } = contract;
+    const document = this.#documentOf(tested);
+    if (!document)
+      this.#doubt(`${consumer} was tested with ${tested}, whose document is not at hand: name it by --from`);
+    if (needs.length === 0) this.#doubt(`${consumer} says of nothing that it needs it`);
+    for (const part of unknownParts(contract, document ?? before, now)) {
+      this.#doubt(`${consumer} needs ${part}, which neither document has`);
     }
-    yield contract;
+    const known = this.#changes.get(tested) ?? (document ? changesFor(document, now) : this.changes);
+    this.#changes.set(tested, known);
+    return known;
   }
 }
 
-/** The contracts; tells of each what it needs that no document has. */
-async function* examined<Contract extends ConsumerContract>(
-  contracts: Iterable<Contract> | AsyncIterable<Contract>,
-  { before, now }: Pick<Question, 'before' | 'now'>,
-  doubt: (why: string) => void,
-): AsyncGenerator<Contract> {
-  for await (const contract of contracts) {
-    for (const part of unknownParts(contract, before, now)) {
-      doubt(`${contract.consumer} needs ${part}, which neither document has`);
-    }
-    if (contract.needs.length === 0) doubt(`${contract.consumer} says of nothing that it needs it`);
-    if (!isTestedWith(contract.contract, before)) {
-      doubt(`${contract.consumer} was tested with ${contract.contract}, and this compares with ${versionOf(before)}`);
-    }
-    yield contract;
+/** The contracts in the database with a tag. Doubts a tag that none has while others have others. */
+async function* contractsTagged(
+  db: Database,
+  tag: string,
+  { passOver, doubt }: { passOver: PassedOver; doubt: Doubt },
+): AsyncGenerator<PublishedContract> {
+  const tags = new Set((await findContracts(db, {})).map((one) => one.tag));
+  if (tags.size > 0 && !tags.has(tag)) {
+    doubt(`no contract has the tag ${tag}; there are contracts with ${[...tags].toSorted().join(', ')}`);
   }
+  yield* publishedContracts(db, tag, passOver);
 }
-
-const versionOf = ({ document }: ClientDocument): string => String(valueAt(document, ['info', 'version']));
-
-/** Whether the needs of a contract were met by a document, or by an earlier one of the same first number. */
-const isTestedWith = (tested: string, { document }: ClientDocument): boolean => {
-  const version = String(valueAt(document, ['info', 'version']));
-  const isVersion = /^\d+\.\d+\.\d+/.test(tested);
-  return (
-    isVersion &&
-    tested.split('.')[0] === version.split('.')[0] &&
-    tested.localeCompare(version, 'en', { numeric: true }) <= 0
-  );
-};
 
 /** Whom the changes break, among those whom files name or the database has. `passOver` is told who of these counts for nothing. @throws CommandError */
 const answerTo = async (
-  { before, now, use, contracts = [], days, tag, testedWith }: Question,
+  question: Question,
   passOver: PassedOver,
-  isAsked: boolean,
-  doubt: (why: string) => void,
-): Promise<Awaited<ReturnType<typeof impactOf>> & { changes: number }> => {
-  const changes = changesFor(before, now);
+  doubt: Doubt,
+): Promise<Awaited<ReturnType<typeof impactOf>>> => {
+  const { use, contracts = [], days, tag } = question;
+  const judge = new ByTestedVersion(question, doubt);
+  const judged = (consumers: Consumers) => impactOf(judge.changes, consumers, (contract) => judge.changesFor(contract));
   const counted = (uses: readonly NamedUse[]): NamedUse[] =>
     uses.filter(({ consumer, key }) => {
       if (key?.isSuspended) passOver({ userId: key.userId, consumer, tag }, 'suspended');
       return !key?.isSuspended;
     });
-  if (!isAsked) {
-    const read = readContracts(contracts);
-    const found = await impactOf(changes, {
-      uses: use === undefined ? [] : counted(await readWith(use, parseUses, (file) => readFile(file, 'utf8'))),
-      contracts: examined(testedWith === undefined ? read : allTestedWith(testedWith, read), { before, now }, doubt),
-    });
-    return { ...found, changes: changes.length };
+  if (namesFiles(question)) {
+    const uses = use === undefined ? [] : await readWith(use, parseUses, (file) => readFile(file, 'utf8'));
+    return judged({ uses: counted(uses), contracts: readContracts(contracts) });
   }
   try {
-    const found = await withDatabase(readSettings(), async (db) =>
-      impactOf(changes, {
+    return await withDatabase(readSettings(), async (db) =>
+      judged({
         uses: counted(await withKeys(db, await readConsumerUses(db, { now: currentDate(), days }))),
-        contracts: examined(publishedContracts(db, tag, passOver), { before, now }, doubt),
+        contracts: contractsTagged(db, tag, { passOver, doubt }),
       }),
     );
-    return { ...found, changes: changes.length };
   } catch (error) {
     // Status 1 would name it a broken consumer.
     throw new CommandError(faultsOf(error).join('\n'), USAGE);
@@ -197,53 +180,44 @@ interface Findings {
   changes: number;
   broken: number;
   unknown: number;
-  harmless: number;
   names: number;
   /** Why there is no yes even where nobody is known to break. */
-  doubts: string[];
+  doubts: number;
 }
 
-const verdictOf = (impact: Impact): string => (isBroken(impact) ? 'BREAKS' : isUnknown(impact) ? 'unsure' : 'nobody');
-
-/** Prints the changes that may break clients, with the consumers that they break. */
-const report = async (question: Question): Promise<Findings> => {
+/** Prints the changes that may break clients, with the consumers that they break, and sets the exit status. `known` are doubts. */
+const report = async (question: Question, known: readonly string[] = []): Promise<Findings> => {
   const passed = { suspended: 0, unreadable: 0 };
   const passOver: PassedOver = ({ userId, consumer }, why) => {
     passed[why] += 1;
     if (why === 'unreadable') note(printable(`The contract of ${consumer} of user ${userId} cannot be read.`));
   };
-  const doubts: string[] = [];
+  const doubts = new Set(known);
   await assertReportFile(question.junit);
-  const { impacts, names, changes } = await answerTo(question, passOver, !namesFiles(question), (doubt) =>
-    doubts.push(doubt),
-  );
+  const { impacts, names } = await answerTo(question, passOver, (why) => doubts.add(why));
   await writeReport(question.junit, () => junitOf(impacts, names));
+  const changes = changesOf(impacts);
   if (question.json) printJsonLines(impacts);
-  else {
-    for (const impact of impacts) {
-      print(printable(`${verdictOf(impact)}  ${changeText(impact)}`));
-      for (const one of impact.affected) print(printable(`          ${affectedText(one)}`));
-      for (const one of impact.anonymous) print(printable(`          (anonymous: ${affectedText(one)})`));
-    }
-  }
+  else for (const change of changes) for (const line of linesOf(change)) print(printable(line));
   if (passed.suspended > 0)
     note(`Contracts and uses of suspended users, which count for nothing: ${passed.suspended}.`);
   const unnamed = new Set(impacts.flatMap(({ anonymous }) => anonymous.map(({ consumer }) => consumer)));
   if (unnamed.size > 0)
     note(`Clients of anonymous callers, which count for nothing, since anyone can name one: ${unnamed.size}.`);
-  const broken = impacts.filter(isBroken).length;
-  const unknown = impacts.filter(isUnknown).length;
-  if (names.length === 0 && !question.allowNone) doubts.push('there is no consumer: --allow-none takes that for a yes');
+  if (names.length === 0 && !question.allowNone) doubts.add('there is no consumer: --allow-none takes that for a yes');
+  const broken = changes.filter(({ verdict }) => verdict === 'BREAKS').length;
+  const unknown = changes.filter(({ verdict }) => verdict === 'unsure').length;
   if (broken === 0 && passed.unreadable > 0) throw new CommandError('What cannot be read is no yes.', USAGE);
   for (const doubt of doubts) note(printable(`Cannot tell: ${doubt}.`));
   if (broken > 0) process.exitCode = BROKEN;
-  else if (unknown > 0 || doubts.length > 0) {
+  else if (unknown > 0 || doubts.size > 0) {
     if (question.allowUnknown) note('PASSES WITHOUT A YES, as --allow-unknown says.');
     else process.exitCode = CANNOT_TELL;
   }
-  return { changes, broken, unknown, harmless: changes - broken - unknown, names: names.length, doubts };
+  return { changes: changes.length, broken, unknown, names: names.length, doubts: doubts.size };
 };
 
+const REPEATABLE = ['--contracts'];
 const listed = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
 const jsonOption = (): Option => new Option('--json', 'print one JSON object per change and line');
 const junitOption = (): Option => new Option('--junit <file>', 'also write JUnit XML, with a case for each consumer');
@@ -264,42 +238,49 @@ interface ImpactOptions extends FileOptions, Output {
   tag: string;
 }
 
+/** Why an answer would say nothing: a document is compared with itself. */
+const SAME =
+  'is the document that it would be compared with: --from FILE names the one that consumers were tested with';
+
 /** `impact` */
 export const impactCommand = (): Command =>
-  new Command('impact')
-    .summary('name whom a new document breaks')
-    .description(
-      'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
-        'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
-        'somebody is, 2 for what cannot be read or written, 4 where it cannot tell. What was recorded does not tell what a consumer reads of a reply: all ' +
-        'callers of the operation are named.',
-    )
-    .addArgument(new Argument('<old>', 'the document that consumers use'))
-    .addArgument(new Argument('[new]', 'the document that would take its place; by default that of this version'))
-    .addOption(useOption())
-    .addOption(contractsOption())
-    .addOption(
-      new Option('--days <number>', 'without either: the uses of so many days in the database, today included')
-        .argParser(wholeNumberUpTo(KEPT_DAYS))
-        .default(KEPT_DAYS),
-    )
-    .addOption(databaseTag())
-    .addOption(jsonOption())
-    .addOption(junitOption())
-    .addOption(allowUnknownOption())
-    .addOption(allowNoneOption())
-    .addHelpText(
-      'after',
-      examples('impact old.json', 'impact old.json new.json --use use.jsonl --contracts consumers/'),
-    )
-    .action(async (old: string, fresh: string | undefined, options: ImpactOptions) => {
-      const before = await readDocument(old);
-      const now = fresh === undefined ? ownDocument() : await readDocument(fresh);
-      const { changes, broken, unknown, harmless, names } = await report({ ...options, before, now });
-      note(
-        `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${harmless} break nobody.`,
-      );
-    });
+  refuseRepeated(
+    new Command('impact')
+      .summary('name whom a new document breaks')
+      .description(
+        'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
+          'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
+          'somebody is, 2 for what cannot be read or written, 4 where it cannot tell. What was recorded does not tell what a ' +
+          'consumer reads of a reply: all callers of the operation are named.',
+      )
+      .addArgument(new Argument('<old>', 'the document that consumers use'))
+      .addArgument(new Argument('[new]', 'the document that would take its place; by default that of this version'))
+      .addOption(useOption())
+      .addOption(contractsOption())
+      .addOption(
+        new Option('--days <number>', 'without either: the uses of so many days in the database, today included')
+          .argParser(wholeNumberUpTo(KEPT_DAYS))
+          .default(KEPT_DAYS),
+      )
+      .addOption(databaseTag())
+      .addOption(jsonOption())
+      .addOption(junitOption())
+      .addOption(allowUnknownOption())
+      .addOption(allowNoneOption())
+      .addHelpText(
+        'after',
+        examples('impact old.json', 'impact old.json new.json --use use.jsonl --contracts consumers/'),
+      )
+      .action(async (old: string, fresh: string | undefined, options: ImpactOptions) => {
+        const before = await readDocument(old);
+        const now = fresh === undefined ? ownDocument() : await readDocument(fresh);
+        const { changes, broken, unknown, names } = await report({ ...options, before, now });
+        note(
+          `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${changes - broken - unknown} break nobody.`,
+        );
+      }),
+    REPEATABLE,
+  );
 
 interface DeployOptions extends FileOptions, Output {
   document?: string;
@@ -316,41 +297,54 @@ const documentsOf = async ({ document, to, from }: DeployOptions) => {
   throw new CommandError('Say what would be deployed: --document FILE, or --to URL.', USAGE);
 };
 
+/** Whether a document that was to be released is the very one that it is compared with. */
+const isSame = ({ document, from }: DeployOptions, { before, now }: Pick<Question, 'before' | 'now'>): boolean =>
+  document !== undefined &&
+  (from === undefined ? isDeepStrictEqual(before.document, now.document) : resolve(from) === resolve(document));
+
 /** `can-i-deploy` */
 export const canIDeployCommand = (): Command =>
-  new Command('can-i-deploy')
-    .summary('say whether a release breaks a consumer')
-    .description(
-      'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
-        'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
-        'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or written, 3 if no gateway answers, 4 where it cannot tell.',
-    )
-    .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
-    .option('--to <url>', 'the deployment that the consumers would call', parseBaseUrl)
-    .option('--from <file>', 'the document that consumers were tested with; by default that of this version')
-    .addOption(contractsOption())
-    .addOption(useOption())
-    .addOption(databaseTag())
-    .addOption(jsonOption())
-    .addOption(junitOption())
-    .addOption(allowUnknownOption())
-    .addOption(allowNoneOption())
-    .addHelpText(
-      'after',
-      examples(
-        'can-i-deploy --document new.json',
-        'can-i-deploy --document new.json --contracts production/ --use use.jsonl',
-        'can-i-deploy --to https://api.example.com --contracts shop-web.json',
-      ),
-    )
-    .action(async (options: DeployOptions) => {
-      if (!namesFiles(options) && options.document === undefined) {
-        throw new CommandError('Say of whom: --contracts PATH, or --use FILE.', USAGE);
-      }
-      const { before, now } = await documentsOf(options);
-      const testedWith = options.document === undefined && options.from === undefined ? version : undefined;
-      const { broken, unknown, names, doubts } = await report({ ...options, before, now, days: KEPT_DAYS, testedWith });
-      if (broken > 0) note(`No: ${broken} changes break somebody.`);
-      else if (unknown + doubts.length > 0) note(`Cannot tell: ${unknown + doubts.length} reasons stand above.`);
-      else note(`Yes: none of ${names} consumers breaks.`);
-    });
+  refuseRepeated(
+    new Command('can-i-deploy')
+      .summary('say whether a release breaks a consumer')
+      .description(
+        'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
+          'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
+          'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or ' +
+          'written, 3 if no gateway answers, 4 where it cannot tell.',
+      )
+      .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
+      .option('--to <url>', 'the deployment that the consumers would call', parseBaseUrl)
+      .option(
+        '--from <file>',
+        'the document that consumers were tested with; by default that of this version. A contract that names an earlier release is compared with the document of that',
+      )
+      .addOption(contractsOption())
+      .addOption(useOption())
+      .addOption(databaseTag())
+      .addOption(jsonOption())
+      .addOption(junitOption())
+      .addOption(allowUnknownOption())
+      .addOption(allowNoneOption())
+      .addHelpText(
+        'after',
+        examples(
+          'can-i-deploy --document new.json',
+          'can-i-deploy --document new.json --contracts production/ --use use.jsonl',
+          'can-i-deploy --to https://api.example.com --contracts shop-web.json',
+        ),
+      )
+      .action(async (options: DeployOptions) => {
+        if (!namesFiles(options) && options.document === undefined) {
+          throw new CommandError('Say of whom: --contracts PATH, or --use FILE.', USAGE);
+        }
+        const documents = await documentsOf(options);
+        const doubts = isSame(options, documents) ? [`${String(options.document)} ${SAME}`] : [];
+        const found = await report({ ...options, ...documents, days: KEPT_DAYS }, doubts);
+        const { broken, unknown, names } = found;
+        if (broken > 0) note(`No: ${broken} changes break somebody.`);
+        else if (unknown + found.doubts > 0) note(`Cannot tell: ${unknown + found.doubts} reasons stand above.`);
+        else note(`Yes: none of ${names} consumers breaks.`);
+      }),
+    REPEATABLE,
+  );

@@ -1,21 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { boundedText } from '../../../testkit/conformance/http/remote.ts';
 import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
 import { Unusable } from '../../../testkit/conformance/caller.ts';
 import { unprovoked } from '../../../testkit/conformance/checks/refusals.ts';
 import { SERVICE } from '../../../testkit/conformance/check.ts';
-import {
-  type ClientDocument,
-  DocumentError,
-  parseDocument,
-} from '../../../testkit/conformance/document/client-document.ts';
 import { Unreachable } from '../../../testkit/conformance/http/base.ts';
 import {
   changeLines,
@@ -35,6 +27,7 @@ import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 import { assertReportFile, writeReport } from '../shared/report-file.ts';
+import { readDocument } from './documents.ts';
 import { RateLimitNotice } from './rate-limit-notice.ts';
 
 const ORIGIN = 'https://verify.example.com';
@@ -63,16 +56,6 @@ interface VerifyOptions {
   origin: string;
   receiver?: number;
 }
-
-/** @throws CommandError */
-export const readDocument = async (file: string): Promise<ClientDocument> => {
-  try {
-    return parseDocument(basename(file), await boundedText(createReadStream(file)));
-  } catch (error) {
-    if (error instanceof DocumentError) throw new CommandError(error.message, USAGE);
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}.`, USAGE);
-  }
-};
 
 /** Makes the run. @throws CommandError with the exit status of why it cannot be made */
 const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<VerifyRun> => {

@@ -97,11 +97,11 @@ export const documented = (name: string, document: object): ClientDocument => {
   };
 };
 
-/** Reads a document from JSON. @throws DocumentError */
+/** Reads a document from JSON, also behind a byte order mark. @throws DocumentError */
 export const parseDocument = (name: string, text: string): ClientDocument => {
   let document: unknown;
   try {
-    document = JSON.parse(text);
+    document = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     throw new DocumentError(`${name} is no JSON: take an OpenAPI document such as the one at ${DOCUMENT}.`);
   }
