@@ -18,9 +18,11 @@ export interface ConsumerContractContext {
   writes: Writes;
 }
 
-/** Whether a text is a version of this gateway, or an earlier one. */
-const isKnownVersion = (text: string): boolean =>
-  /^\d+\.\d+\.\d+$/.test(text) && text.localeCompare(version, 'en', { numeric: true }) <= 0;
+/** Whether a text is a version of this gateway, or an earlier one, also with a build behind a plus sign. */
+const isKnownVersion = (text: string): boolean => {
+  const [, known] = /^(\d+\.\d+\.\d+)(?:\+[\w.-]+)?$/.exec(text) ?? [];
+  return known !== undefined && known.localeCompare(version, 'en', { numeric: true }) <= 0;
+};
 
 /** Refuses a contract of which nobody could say whether a release breaks it. @throws AppError CONTRACT_UNKNOWN */
 const assertKnown = ({ contract, needs }: InputOf<Router['publish']>['contract']): void => {

@@ -117,7 +117,9 @@ class ByTestedVersion {
   /** The changes since the document that a contract was tested with. Doubts what it needs and no document has. */
   changesFor(contract: ConsumerContract): readonly Change[] {
     const { before, now } = this.#question;
-    const { consumer, contract: tested, needs } = contract;
+    const { consumer, needs } = contract;
+    // A build behind a plus sign has the document of its version.
+    const [tested = ''] = contract.contract.split('+');
     const document = this.#documentOf(tested);
     if (!document)
       this.#doubt(`${consumer} was tested with ${tested}, whose document is not at hand: name it by --from`);
