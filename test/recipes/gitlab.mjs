@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { machineOf, packageOf, root } from './support/clone.mjs';
 import { freePort } from '../harness/free-ports.mjs';
@@ -46,6 +46,17 @@ const publishedAt = async ({ url, key }) => {
   return result.data.json.items.map(({ consumer }) => consumer);
 };
 
+/** Serves a new database until it has the contract of a consumer. */
+const PUBLISHING = `
+PORT=0 content-gateway serve >gateway.log 2>&1 &
+until url=$(sed -n 's|^ *Docs: *\\(http.*\\)/docs/.*|\\1|p' gateway.log) && [ -n "$url" ]; do kill -0 $!; sleep 0.1; done
+user=$(content-gateway users create --nickname shop)
+GATEWAY_KEY=$(content-gateway keys create --user "$user" --scopes contract:write --name shop)
+export GATEWAY_KEY
+content-gateway contract publish my-client.json --to "$url"
+kill $!
+wait`;
+
 export const recipe = async ({ gateway, folder, env }) => {
   const pipeline = await readYaml(join(root, 'deploy/ci/gitlab.yml'));
   const { GATEWAY_KEY, ...anonymous } = env;
@@ -68,11 +79,11 @@ export const recipe = async ({ gateway, folder, env }) => {
   await next('gateway-publish', { GATEWAY_DEPLOYMENT });
   assert.ok((await publishedAt(gateway)).includes('my-client'), 'The contract is published.');
   const DATABASE_URL = `sqlite:${join(folder, 'content.db')}`;
-  await run('content-gateway migrate', { cwd: folder, env: { ...machineOf(folder, env), DATABASE_URL } });
-  const released = await next('gateway-release', {
-    DATABASE_URL,
-    NEW_DOCUMENT: join(root, 'openapi/openapi.json'),
-  });
+  await run(PUBLISHING, { cwd: folder, env: { ...machineOf(folder, env), DATABASE_URL } });
+  const NEW_DOCUMENT = join(folder, 'new.json');
+  const document = JSON.parse(await readFile(join(root, 'openapi/openapi.json'), 'utf8'));
+  await writeFile(NEW_DOCUMENT, JSON.stringify({ ...document, info: { ...document.info, version: '99.0.0' } }));
+  const released = await next('gateway-release', { DATABASE_URL, NEW_DOCUMENT });
   for (const junit of [sandbox, staging, deployed, released]) assert.match(junit, /<testsuites [^>]*\bfailures="0"/);
   return `a sandbox: ${told(sandbox)}; a deployment: ${told(staging)}; 0 failed`;
 };
