@@ -42,12 +42,13 @@ const adjust = (schema: JsonSchema, io: Io): void => {
 };
 
 /**
- * The default of an input's member in words: of the keyword, generators make members that a caller has to give, or clients
- * that send what the service would fill in. Programs find it under `x-default`.
+ * Tells the default of an input's member in words, too, which generators copy into the comments of clients, and under `x-default`,
+ * which programs read that know the documents from before these said `default`.
  */
 const tellDefault = ({ default: fallback, description, ...schema }: JsonSchema): JsonSchema => ({
   ...schema,
   description: `${description}. Default: ${String(fallback)}`,
+  default: fallback,
   'x-default': fallback,
 });
 

@@ -51,10 +51,15 @@ const saysWhichMembers = (rules) => rules?.every((rule) => Object.keys(rule).joi
 /** Whether `anyOf` is a reference or null, in 3.0: generators make a union of it, and know `nullable` beside it. */
 const isOrNull = ({ nullable, anyOf }) => nullable === true && anyOf?.length === 2;
 
+/** Whether the description leaves the default to the keyword, as those of the oldest documents did. */
+const leavesDefaultToKeyword = (schema) => schema.default !== undefined && schema['x-default'] === undefined;
+
 const withoutRules = ({ default: fallback, anyOf, if: _if, else: _else, ...schema }) => ({
   ...Object.fromEntries(Object.entries(schema).filter(([member]) => !limits.has(member))),
   ...(isOrNull({ ...schema, anyOf }) ? { allOf: anyOf.slice(0, 1) } : anyOf && !saysWhichMembers(anyOf) && { anyOf }),
-  ...(fallback !== undefined && { description: `${schema.description}. Default: ${fallback}` }),
+  ...(leavesDefaultToKeyword({ ...schema, default: fallback }) && {
+    description: `${schema.description}. Default: ${fallback}`,
+  }),
 });
 
 /**

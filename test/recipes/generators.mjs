@@ -248,7 +248,8 @@ const GENERATORS = {
     method: (id) => `"/api/trpc/${id}": {`,
     make: async ({ source, client, folder }) => {
       const program = join(await generatorPackages(), '.bin/openapi-typescript');
-      await execute(program, [source, '-o', join(client, 'schema.ts')], { ...LIMIT, cwd: folder });
+      const args = [source, '-o', join(client, 'schema.ts'), '--default-non-nullable=false'];
+      await execute(program, args, { ...LIMIT, cwd: folder });
     },
     ...byTypescript('openapi-typescript'),
   },

@@ -23,7 +23,7 @@ interface OperationSchema {
   required?: string[];
   additionalProperties?: OperationSchema | false;
   items?: OperationSchema;
-  'x-default'?: unknown;
+  default?: unknown;
   minimum?: number;
   maximum?: number;
   minLength?: number;
@@ -80,7 +80,7 @@ const brief = (schema: OperationSchema): string => {
     if (additionalProperties) return `{[name]: ${brief(additionalProperties)}}${suffix}`;
     const members = Object.entries(properties ?? {}).map(([name, member]) => {
       const isOptional = !required.includes(name);
-      const preset = member['x-default'] === undefined ? '' : ` = ${JSON.stringify(member['x-default'])}`;
+      const preset = member.default === undefined ? '' : ` = ${JSON.stringify(member.default)}`;
       return `${name}${isOptional ? '?' : ''}: ${brief(member)}${preset}`;
     });
     return `{${members.join(', ')}}${suffix}`;
