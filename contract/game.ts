@@ -203,7 +203,9 @@ export const game = router('game', {
     input: z.strictObject({
       games: z.array(GameInput).min(1).max(MAX_BATCH_RECORDS).describe(`The games, 1 to ${MAX_BATCH_RECORDS}`),
     }),
-    output: z.object({ items: z.array(Game).describe('The games, in the order of the input') }),
+    output: z.object({
+      items: z.array(Game).meta({ description: 'The games, in the order of the input', 'x-order': 'input' }),
+    }),
     errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     recordsMember: 'games',
     example: {

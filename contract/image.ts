@@ -115,7 +115,9 @@ export const image = router('image', {
         .max(MAX_BATCH_RECORDS)
         .describe(`The image posts, 1 to ${MAX_BATCH_RECORDS}`),
     }),
-    output: z.object({ items: z.array(ImagePost).describe('The image posts, in the order of the input') }),
+    output: z.object({
+      items: z.array(ImagePost).meta({ description: 'The image posts, in the order of the input', 'x-order': 'input' }),
+    }),
     errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     recordsMember: 'posts',
     example: {

@@ -6,6 +6,9 @@ import {
   idempotencyReplayed,
   KEY_LENGTH,
   KEY_PREFIX,
+  MAX_BATCH_CALLS,
+  RATE_SECONDS,
+  rates,
   type Route,
   type StreamRoute,
 } from '../contract/index.ts';
@@ -19,6 +22,14 @@ export type { Target };
 
 /** The routers that a document is made of. */
 type Routers = Record<string, Record<string, Route | StreamRoute>>;
+
+/** The promises about calls in general that no keyword of OpenAPI can hold. Programs that compare documents find them here. */
+const limits = {
+  batchCalls: MAX_BATCH_CALLS,
+  rates,
+  ratesInSeconds: RATE_SECONDS,
+  readsByGet: { etag: true },
+};
 
 /** A header is required if every reply that names it has it. */
 const headers = {
@@ -180,6 +191,7 @@ export const buildDocument = async (version: string, target: Target, routers: Ro
     ...head,
     paths: sorted(described),
     ...(target === '3.1' && { webhooks: sorted(webhooksOf(components)) }),
+    'x-limits': limits,
     components: sorted({
       ...examples,
       headers: { ...headers, ...(mayDeprecate && deprecationHeaders) },
