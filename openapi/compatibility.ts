@@ -117,7 +117,7 @@ const toChange = (one: Difference): Change => {
   const isBreaking = breaks || isMoved(one) || (unsure && header !== undefined);
   const verb = /^no |none$/.test(expected) ? 'added' : /^no(?:thing|ne)$/.test(came) ? 'removed' : 'changed';
   return {
-    id: `${where.startsWith('the request') ? 'request' : 'response'}-property-${kindOf(one).name}-${verb}`,
+    id: `${where.startsWith('the request') !== isMessage(operation) ? 'request' : 'response'}-property-${kindOf(one).name}-${verb}`,
     text: `${place}: ${expected}, now ${came}`,
     level: isBreaking ? 3 : unsure ? 2 : 1,
     operationId: operation,
@@ -149,10 +149,17 @@ const isKnown = (one: Difference, told: Change, found: readonly Change[]): boole
   });
 };
 
+/** oasdiff takes messages to webhooks for requests of callers: what binds and what loosens is the reverse. */
+const isMessage = (operationId = ''): boolean => /^webhook\.(?:message|callback)\./.test(operationId);
+
 /** The changes by oasdiff, and those of our own comparison that oasdiff does not know, or not so well: it reads no `x-default`. */
 export const together = (found: readonly Change[], own: readonly Difference[], released: Versioned): Change[] => {
-  const theirs = found.filter((change) => !isSamePattern(change) && !change.id.includes('-default-value-'));
+  const theirs = found.filter(
+    (change) => !isSamePattern(change) && !change.id.includes('-default-value-') && !isMessage(change.operationId),
+  );
   const ours = own
+    // removal.ts judges deprecations.
+    .filter(({ expected }) => !expected.startsWith('x-deprecated'))
     .filter(({ expected }) => released.info.version !== '1.0.0' || !MOVED_BEFORE.test(expected))
     .flatMap((one) => {
       const told = toChange(one);
