@@ -1,10 +1,12 @@
-// Compares two documents by oasdiff, and says what must not be published. Run by .ci/compatibility:
+// Compares two documents, by oasdiff and by the comparison that clients have, and says what must not be published. Run by .ci/compatibility:
 //   node compare.js <oasdiff> <released document> <current document> <changelog> [--least] [--today YYYY-MM-DD]
 // With --least it prints the least version that the current document may have.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Change, entriesOf, isSamePattern, leastVersion, refusals, type Versioned } from './compatibility.ts';
+import { changesFor } from '../src/testkit/conformance/document/compare.ts';
+import { documented } from '../src/testkit/conformance/document/client-document.ts';
+import { type Change, entriesOf, leastVersion, refusals, together, type Versioned } from './compatibility.ts';
 import { announcementRefusals, type DeprecatingDocument, judgeEnds } from './removal.ts';
 
 const { positionals, values } = parseArgs({
@@ -20,7 +22,8 @@ const [before, now, news] = [readJson(released), readJson(current), readFileSync
 
 const output = execFileSync(oasdiff, ['changelog', released, current, '--format', 'json'], { encoding: 'utf8' });
 const found: Change[] = output.trim() === '' ? [] : JSON.parse(output);
-const changes = found.filter((change) => !isSamePattern(change));
+const own = changesFor(documented(released, before), documented(current, now));
+const changes = together(found, own, before);
 const judged = judgeEnds(changes, before, values.today);
 const compared = [judged.changes, before, now, news] as const;
 

@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Change as Difference } from '../src/testkit/conformance/document/compare.ts';
+import { unescaped } from '../src/testkit/conformance/document/schema.ts';
 
 /** A change of the document as oasdiff tells it. */
 export interface Change {
@@ -10,6 +12,10 @@ export interface Change {
   level: 1 | 2 | 3;
   /** The operation that changed, if it is one operation that did. */
   operationId?: string;
+  /** The name that the changelog must contain, where the text does not say it. */
+  subject?: string;
+  /** Set if no comparison can judge it. */
+  isUnjudged?: boolean;
 }
 
 /** A document, as far as its version goes. */
@@ -19,14 +25,12 @@ export interface Versioned {
 
 /** A stricter pattern may close a security hole: it needs no major version, but an entry in the changelog. */
 const PATTERN_OF_INPUT = 'request-property-pattern-changed';
-const SECURITY = '### Security';
-const unescaped = (pattern = ''): string =>
-  pattern.replaceAll(/\\u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+const SECURITY = 'Security\n';
 
 /** Whether a pattern of an input is only written with other escapes. */
 export const isSamePattern = ({ id, text }: Change): boolean => {
   const [, from, to] = / from `(.*)` to `(.*)`$/su.exec(text) ?? [];
-  return id === PATTERN_OF_INPUT && from !== undefined && unescaped(from) === unescaped(to);
+  return id === PATTERN_OF_INPUT && from !== undefined && to !== undefined && unescaped(from) === unescaped(to);
 };
 
 /** A new scope reaches only callers whose keys are issued with it: it needs no major version, but an entry in the changelog. */
@@ -37,6 +41,15 @@ const SCOPES = '/apiKey/scopes/items/';
 const CONDITIONS = new Set(['request-property-if-added', 'request-property-else-added']);
 const NO_LONGER_DEMANDED = 'request-property-became-optional';
 
+/** The names in backticks in the text of a change, without the choices in paths. */
+export const namesIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) =>
+    name
+      .replaceAll(/(?:anyOf|oneOf|allOf)\[[^\]]*\]/g, '')
+      .replaceAll(/\/+/g, '/')
+      .replace(/\/$/, ''),
+  );
+
 const numbersOf = ({ info }: Versioned): number[] => info.version.split('.').map(Number);
 const majorOf = ({ info }: Versioned): number => Number.parseInt(info.version, 10);
 
@@ -46,11 +59,113 @@ const describe = ({ operationId, text }: Change): string => (operationId ? `${op
 const BETWEEN = new Set(['', 'items', 'additionalProperties']);
 
 /** The name that the changelog must contain: the changed header or member, else the operation. */
-const subjectOf = ({ operationId, text }: Change): string | undefined => {
+const subjectOf = ({ operationId, text, subject }: Change): string | undefined => {
+  if (subject !== undefined) return subject;
   const [, header] = /\bheader `([^`\s]+)`/.exec(text) ?? [];
   if (header !== undefined) return header;
   const [, path] = /`([^`\s]+\/[^`\s]+)`/.exec(text) ?? [];
   return path?.split('/').findLast((part) => !BETWEEN.has(part)) ?? operationId;
+};
+
+/** Kinds of changes by the words of our own comparison; what we call them, as oasdiff does, and which rules of oasdiff know them. */
+const KINDS: readonly (readonly [words: RegExp, name: string, rules: RegExp])[] = [
+  [/^(?:the|no|any) value\b/, 'enum-value', /enum|const/],
+  [/^(?:the|no|any) type\b/, 'type', /type|null/],
+  [/^one of \d+ choices/, 'choices', /(?:one|any)-of/],
+  [/\bmember$/, 'member', /property-(?:removed|became-(?:optional|required))|new-required-request-property/],
+];
+const kindOf = ({ expected }: Difference): { name: string; rules: RegExp } => {
+  const [, name, rules] = KINDS.find(([words]) => words.test(expected)) ?? [];
+  if (name !== undefined && rules) return { name, rules };
+  const keyword = expected
+    .replace(/(?:imum)? .*/su, '')
+    .replaceAll(/[A-Z]/g, '-$&')
+    .toLowerCase();
+  return { name: keyword, rules: new RegExp(`-${keyword.replaceAll(/[^\w-]/g, '.')}-`) };
+};
+
+/** The names of members on a path. */
+const membersOn = (path: string): string =>
+  path
+    .split('/')
+    .filter((part) => !BETWEEN.has(part) && part !== '*')
+    .join('/');
+
+/** Where a difference is: `the request` or a status, and the path in the body there. */
+const placeOf = ({ where }: Difference): [holder: string, path?: string] => {
+  const [, holder = where, path] = /^(.+?) (\/.*)?$/su.exec(where) ?? [];
+  return [holder, path];
+};
+
+const NAMED = /(?:^the request, \w+|^\w+ header) (\S+)$/;
+/** A reason that comes by another status or code goes past those who wait for the former one. */
+const isMoved = ({ reason, came }: Difference): boolean => reason !== undefined && came !== 'nothing';
+
+/** These two moved with 1.1.0, when only oasdiff was asked, which knows no reasons. */
+const MOVED_BEFORE = /^(?:CURSOR_INVALID|PAGE_TOO_DEEP) by status 400$/;
+
+const toChange = (one: Difference): Change => {
+  const { operation, where, expected, came, breaks, unsure } = one;
+  const [holder, path] = placeOf(one);
+  const header = NAMED.exec(where)?.[1];
+  const steps =
+    path
+      ?.slice(1)
+      .split('/')
+      .map((step) => (step === '*' ? 'items' : step)) ?? [];
+  const place = path === undefined ? where : `${holder} \`${steps.join('/')}${steps.at(-1) === 'items' ? '/' : ''}\``;
+  const isBreaking = breaks || isMoved(one) || (unsure && header !== undefined);
+  const verb = /^no |none$/.test(expected) ? 'added' : /^no(?:thing|ne)$/.test(came) ? 'removed' : 'changed';
+  return {
+    id: `${where.startsWith('the request') !== isMessage(operation) ? 'request' : 'response'}-property-${kindOf(one).name}-${verb}`,
+    text: `${place}: ${expected}, now ${came}`,
+    level: isBreaking ? 3 : unsure ? 2 : 1,
+    operationId: operation,
+    subject:
+      one.reason ??
+      /^no reason (\S+)$/.exec(expected)?.[1] ??
+      header ??
+      steps.findLast((step) => !BETWEEN.has(step)) ??
+      (where === 'the document' ? expected.split(' ', 1)[0]! : operation),
+    isUnjudged: unsure === true && !isBreaking,
+  };
+};
+
+/** Whether oasdiff knows it: a message, the kind of change at that place of a body or, of what breaks nobody, its subject. */
+const isKnown = (one: Difference, told: Change, found: readonly Change[]): boolean => {
+  const { rules } = kindOf(one);
+  const [holder, path] = placeOf(one);
+  return found.some((change) => {
+    if (one.expected === 'no such message') return change.id === 'webhook-added';
+    if (change.operationId !== one.operation) return false;
+    if (told.level === 1) return subjectOf(change) === told.subject;
+    const names = namesIn(change.text);
+    return (
+      path !== undefined &&
+      rules.test(change.id) &&
+      (holder === 'the request' ? change.id.includes('request') : names.includes(holder)) &&
+      names.some((name) => membersOn(name) === membersOn(path))
+    );
+  });
+};
+
+/** oasdiff takes messages to webhooks for requests of callers: what binds and what loosens is the reverse. */
+const isMessage = (operationId = ''): boolean => /^webhook\.(?:message|callback)\./.test(operationId);
+
+/** The changes by oasdiff, and those of our own comparison that oasdiff does not know, or not so well: it reads no `x-default`. */
+export const together = (found: readonly Change[], own: readonly Difference[], released: Versioned): Change[] => {
+  const theirs = found.filter(
+    (change) => !isSamePattern(change) && !change.id.includes('-default-value-') && !isMessage(change.operationId),
+  );
+  const ours = own
+    // removal.ts judges deprecations.
+    .filter(({ expected }) => !expected.startsWith('x-deprecated'))
+    .filter(({ expected }) => released.info.version !== '1.0.0' || !MOVED_BEFORE.test(expected))
+    .flatMap((one) => {
+      const told = toChange(one);
+      return isKnown(one, told, theirs) ? [] : [told];
+    });
+  return [...theirs, ...ours];
 };
 
 /** The text of the changelog below the heading `## <title>`, with the date or without; empty without one. */
@@ -66,12 +181,19 @@ export const isNamed = (subject: string, text: string): boolean =>
     .some((word) => word.toLowerCase() === subject.toLowerCase() || word.endsWith(`.${subject}`));
 
 const isToldAsSecurity = (change: Change, entries: string): boolean => {
-  const [, told = ''] = entries.split(SECURITY);
+  const told = entries
+    .split(/^### /m)
+    .filter((section) => section.startsWith(SECURITY))
+    .join('\n');
   return change.id === PATTERN_OF_INPUT && isNamed(subjectOf(change) ?? '', told);
 };
 
 const isToldAsScope = ({ id, text }: Change, entries: string): boolean =>
   id === VALUE_OF_REPLY && text.includes(SCOPES) && isNamed('scope', entries);
+
+/** What no comparison can judge may come with an entry in the changelog; a pattern only with one on security. */
+const isToldUnjudged = (change: Change, entries: string): boolean =>
+  change.isUnjudged === true && change.id !== PATTERN_OF_INPUT && isNamed(subjectOf(change) ?? '', entries);
 
 /** Whether a condition took the place of a demand: the same operation has a member less that must always be there. */
 const isLoosened = ({ id, operationId }: Change, changes: readonly Change[]): boolean =>
@@ -79,8 +201,8 @@ const isLoosened = ({ id, operationId }: Change, changes: readonly Change[]): bo
 
 const breaking = (changes: readonly Change[], entries: string): Change[] =>
   changes
-    .filter((change) => change.level > 1 && !isToldAsSecurity(change, entries) && !isToldAsScope(change, entries))
-    .filter((change) => !isLoosened(change, changes));
+    .filter((change) => change.level > 1 && !isLoosened(change, changes))
+    .filter((change) => ![isToldAsSecurity, isToldAsScope, isToldUnjudged].some((isTold) => isTold(change, entries)));
 
 const untold = (changes: readonly Change[], entries: string): string[] => {
   if (entries === '') return ['CHANGELOG.md must tell what changed, under `## Unreleased`'];

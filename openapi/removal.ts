@@ -1,5 +1,5 @@
 import { type Deprecation, earliestSunset, type DeprecationKeywords } from '../contract/index.ts';
-import { type Change, isNamed } from './compatibility.ts';
+import { type Change, isNamed, namesIn } from './compatibility.ts';
 
 // The rule of the compatibility check on removals. oasdiff knows sunsets of whole operations only, and nothing of `since`.
 
@@ -82,15 +82,6 @@ const placesIn = ({ paths = {}, webhooks = {}, components: { schemas = {} } = {}
         .flatMap(({ schema = {} }) => inSchema(schema, schemas))
         .map((found) => ({ operationId, ...found })),
     ]);
-
-/** The names in backticks in the text of a change, without the choices in paths. */
-const namesIn = (text: string): string[] =>
-  [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) =>
-    name
-      .replaceAll(/(?:anyOf|oneOf|allOf)\[[^\]]*\]/g, '')
-      .replaceAll(/\/+/g, '/')
-      .replace(/\/$/, ''),
-  );
 
 /** Whether a change is about this place, or what is inside of it. */
 const isAbout = ({ operationId, text }: Change, { operationId: own, path, value }: Place): boolean => {

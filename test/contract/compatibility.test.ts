@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { isSamePattern } from '../../openapi/compatibility.ts';
+import { isSamePattern, together } from '../../openapi/compatibility.ts';
 
 // What CI says to changes of the document: each is planted in a copy of the released one.
 
@@ -33,6 +33,32 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
+/** The document, as far as what oasdiff does not know stands in it. */
+interface Member {
+  type?: string | string[];
+  default?: unknown;
+  'x-default'?: unknown;
+  properties?: Record<string, Member>;
+  required?: string[];
+}
+interface Operation {
+  security: object[];
+  parameters?: object[];
+  responses: Record<
+    string,
+    {
+      headers: Record<string, { required?: boolean }>;
+      content: Record<string, { examples?: Record<string, { value: { error: { json: { code: number } } } }> }>;
+    }
+  >;
+}
+interface Wire {
+  info: { version: string };
+  paths: Record<string, { post: Operation }>;
+  webhooks: Record<string, { post: Record<string, unknown> }>;
+  components: { schemas: Record<string, Member> };
+}
+
 const RELEASED = 'openapi/released/1.0.0/openapi.json';
 const folder = mkdtempSync(join(tmpdir(), 'content-gateway-compatibility-'));
 describe('compatibility check', () => {
@@ -45,9 +71,13 @@ describe('compatibility check', () => {
   };
 
   /** What the check says to a changed document and the changelog that comes with it. */
-  const check = (change: (document: Document) => void, entries = ''): { status: number | null; stderr: string } => {
-    const document = JSON.parse(readFileSync(RELEASED, 'utf8')) as Document;
-    document.info.version = '1.1.0';
+  const check = (
+    change: (document: Document) => void,
+    entries = '',
+    { released = RELEASED, version = '1.1.0' } = {},
+  ): { status: number | null; stderr: string } => {
+    const document = JSON.parse(readFileSync(released, 'utf8')) as Document;
+    document.info.version = version;
     change(document);
     const [current, changelog] = [join(folder, 'openapi.json'), join(folder, 'CHANGELOG.md')];
     writeFileSync(current, JSON.stringify(document));
@@ -55,7 +85,7 @@ describe('compatibility check', () => {
       changelog,
       `# Changelog\n\n${entries}\n\n## 1.0.0\n\n- \`language\`, \`region\` and \`game.random\`.\n`,
     );
-    const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, RELEASED, current, changelog];
+    const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, released, current, changelog];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
     return { status, stderr };
   };
@@ -250,5 +280,195 @@ describe('compatibility check', () => {
       expect(check(relax, '## Unreleased\n\n- Longer texts.')).toEqual(refused('must name `title`', 'game.create'));
       expect(check(relax, '## Unreleased\n\n- A `title` may have 300 characters.')).toEqual(passed);
     });
+  });
+
+  describe('what our own comparison finds', () => {
+    const released = join(folder, 'released.json');
+    /** The present document, as if it had been released. */
+    const present = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as Wire;
+    const ALL =
+      '## Unreleased\n\n- `isFree`, `X-New`, `CURSOR_INVALID`, `game.list`, `event.tail`, `x-request-id`, `note`.';
+
+    /** As `check`, of what follows the present document. */
+    const follow = (change: (document: Wire) => void, entries = ALL, version = '1.3.0') => {
+      writeFileSync(released, JSON.stringify({ ...present, info: { ...present.info, version: '1.2.0' } }));
+      return check((copy) => change(copy as unknown as Wire), entries, { released, version });
+    };
+    const operation = ({ paths }: Wire, id: string): Operation => paths[`/api/trpc/${id}`]!.post;
+    const isFree = ({ components }: Wire) => components.schemas['GameInput']!.properties!['isFree']!;
+    const refusal = (document: Wire) =>
+      operation(document, 'game.list').responses['404']!.content['application/json']!.examples!['CURSOR_INVALID']!;
+
+    const breaking: [what: string, text: string, change: (document: Wire) => void][] = [
+      ['another default', 'json/isFree', (one) => Object.assign(isFree(one), { 'x-default': false })],
+      [
+        'another default by both keywords',
+        'json/isFree',
+        (one) => Object.assign(isFree(one), { 'x-default': false, default: false }),
+      ],
+      ['a default that goes', 'json/isFree', (one) => delete isFree(one)['x-default']],
+      ['two defaults', 'json/isFree', (one) => Object.assign(isFree(one), { default: false })],
+      [
+        'another scope that a call needs',
+        'game.create',
+        (one) => (operation(one, 'game.create').security = [{ ApiKey: ['user:write'] }]),
+      ],
+      [
+        'a scope more',
+        'game.create',
+        (one) => (operation(one, 'game.create').security = [{ ApiKey: ['content:write', 'user:write'] }]),
+      ],
+      [
+        'another status of a reason',
+        'CURSOR_INVALID by status 404, now 400',
+        (one) => {
+          const example = structuredClone(refusal(one));
+          delete operation(one, 'game.list').responses['404']!.content['application/json']!.examples!['CURSOR_INVALID'];
+          operation(one, 'game.list').responses['400']!.content['application/json']!.examples!['CURSOR_INVALID'] =
+            example;
+        },
+      ],
+      [
+        'another code of a reason',
+        'CURSOR_INVALID with code -32004, now -32600',
+        (one) => (refusal(one).value.error.json.code = -32600),
+      ],
+      [
+        'a header that is demanded',
+        'x-new',
+        (one) =>
+          (operation(one, 'game.list').parameters ??= []).push({
+            in: 'header',
+            name: 'X-New',
+            required: true,
+            schema: { type: 'string' },
+          }),
+      ],
+      [
+        'a header of replies that goes',
+        'x-request-id',
+        (one) => delete operation(one, 'game.list').responses['200']!.headers['X-Request-Id'],
+      ],
+      [
+        'a header of replies that goes, and was not always there',
+        'idempotency-replayed',
+        (one) => delete operation(one, 'game.create').responses['200']!.headers['Idempotency-Replayed'],
+      ],
+      [
+        'a header of replies that may be missing',
+        'x-request-id',
+        (one) => (operation(one, 'game.list').responses['200']!.headers['X-Request-Id']!.required = false),
+      ],
+      ['a webhook that goes', 'challenge', ({ webhooks }) => delete webhooks['challenge']],
+      [
+        'a member of a message that goes',
+        'the request `type`',
+        ({ components }) => {
+          const schema = components.schemas['WebhookChallengeMessage']!;
+          delete schema.properties!['type'];
+          schema.required = schema.required!.filter((name) => name !== 'type');
+        },
+      ],
+      [
+        'a media type that goes',
+        'text/event-stream',
+        (one) => delete operation(one, 'event.tail').responses['200']!.content['text/event-stream'],
+      ],
+    ];
+
+    test.each(breaking)('needs a major version: %s', (_, text, change) => {
+      expect(follow(change)).toEqual(refused(`breaks callers[^]*(?:${text})`, 'it must be 2.0.0 or higher'));
+    });
+
+    test('may come with a new major version', () => {
+      const another = (one: Wire) => Object.assign(isFree(one), { 'x-default': false });
+      expect(follow(another, ALL, '2.0.0')).toEqual(passed);
+      follow(another);
+      const files = ['openapi.json', 'CHANGELOG.md'].map((name) => join(folder, name));
+      const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, released, ...files, '--least'];
+      expect(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout).toBe('2.0.0\n');
+    });
+
+    test('is no change: the default of JSON Schema beside the one that was told by x-default', () => {
+      const both = (one: Wire): void => {
+        isFree(one).default = true;
+      };
+      expect(follow(both, '', '1.2.0')).toEqual(refused('^- [^\n]*it must be 1.2.1 or higher[^\n]*\n$'));
+      expect(follow(both, '', '1.2.1')).toEqual(passed);
+    });
+
+    test('needs an entry that names it: what cannot be judged', () => {
+      const note = { 'x-note': 1 };
+      const unknown: [subject: string, change: (one: Wire) => void][] = [
+        ['isFree', (one) => Object.assign(isFree(one), note)],
+        ['webhook.message.challenge', ({ webhooks }) => Object.assign(webhooks['challenge']!.post, note)],
+        ['x-note', (one) => Object.assign(one, note)],
+      ];
+      for (const [subject, change] of unknown) {
+        expect(follow(change, '## Unreleased\n\n- Other things.')).toEqual(
+          refused('breaks callers', 'x-note', '2.0.0'),
+        );
+        expect(follow(change, `## Unreleased\n\n- \`${subject}\`.`)).toEqual(passed);
+      }
+    });
+
+    test('is new: a reason, which the changelog names', () => {
+      const add = (one: Wire): void => {
+        const { examples } = operation(one, 'game.list').responses['404']!.content['application/json']!;
+        examples!['GAME_LOST'] = structuredClone(examples!['CURSOR_INVALID']!);
+      };
+      expect(follow(add, ALL, '1.2.0')).toEqual(refused('must name `GAME_LOST`', 'it must be 1.3.0'));
+      expect(follow(add, '## Unreleased\n\n- `GAME_LOST`.')).toEqual(passed);
+    });
+
+    test('does not excuse a default by another change of the same member', () => {
+      const change = (one: Wire): void => {
+        Object.assign(isFree(one), { 'x-default': false, type: ['boolean', 'null'] });
+      };
+      expect(follow(change)).toEqual(refused('json/isFree', 'default true'));
+    });
+
+    test('is the direction of messages: a member more breaks no endpoint', () => {
+      const add = ({ components }: Wire): void => {
+        const schema = components.schemas['WebhookChallengeMessage']!;
+        schema.properties!['note'] = { type: 'string' };
+        schema.required!.push('note');
+      };
+      expect(follow(add)).toEqual(passed);
+    });
+  });
+
+  test('the release 1.1.0 was a minor one', () => {
+    const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, RELEASED, RELEASED.replace('1.0.0', '1.1.0')];
+    for (const least of [['--least'], []]) {
+      const { stdout, stderr } = spawnSync(process.execPath, [...args, 'CHANGELOG.md', ...least], { encoding: 'utf8' });
+      expect(stdout).toMatch(least.length > 0 ? /^1\.1\.0$/m : / 0 reasons /);
+      expect(stderr).toBe('');
+    }
+  });
+
+  test('oasdiff decides on the kinds that it knows, and only there', () => {
+    const own = { operation: 'game.list', expected: 'maxLength 5', came: '9', breaks: true, node: '' };
+    const known = {
+      id: 'response-property-max-length-increased',
+      text: "the `result/data/json/items/items/title` response property's maxLength was increased from `5` to `9` for the response status `200`",
+      level: 1,
+      operationId: 'game.list',
+    } as const;
+    const where = '200 /result/data/json/items/*/title';
+    const levels = (...differences: object[]) =>
+      together([known], differences as Parameters<typeof together>[1], { info: { version: '1.2.0' } }).map(
+        ({ level }) => level,
+      );
+    expect(levels({ ...own, where })).toEqual([1]);
+    for (const other of [
+      { where: '200 /result/data/json/items/*/titles' },
+      { where: '201 /result/data/json/items/*/title' },
+      { where: 'the request /result/data/json/items/*/title' },
+      { where, operation: 'image.list' },
+      { where, expected: 'minLength 5' },
+    ]) {
+      expect(levels({ ...own, ...other })).toEqual([1, 3]);
+    }
   });
 });

@@ -150,7 +150,7 @@ const differencesOfNotes = (before: SchemaShape, now: SchemaShape, way: Directio
     (value) => `default ${value === undefined ? 'none' : show(value)}`,
   ) as [string, string];
   return [
-    ...(from === to
+    ...(JSON.stringify(before.fallback) === JSON.stringify(now.fallback)
       ? []
       : [
           { expected: from, came: to, breaks: way === 'request', ...(way === 'request' && { demands: true as const }) },
@@ -365,13 +365,14 @@ const differencesOfNamed = (
   [...new Set([...before.keys(), ...now.keys()])].flatMap((name): Told[] => {
     const [a, b] = [before.get(name), now.get(name)];
     const where = `${place}${name}`;
-    const isDemanded = valueAt(b, ['required']) === true && way === 'request';
+    const isRequired = valueAt(b, ['required']) === true;
+    const [isDemanded, isAlwaysThere] = [isRequired && way === 'request', isRequired && way === 'reply'];
     if (b === undefined) return [{ where, expected: 'it', came: NOTHING, breaks: false, unsure: true }];
     if (a === undefined)
       return [{ where, expected: 'no such one', came: isDemanded ? 'it is required' : 'it', breaks: isDemanded }];
     return [
       ...schemasAside(pair, [valueAt(a, ['schema']), valueAt(b, ['schema'])], way, where),
-      ...restOf(pair, [a, b], ['schema', 'name', 'in'], where),
+      ...restOf(pair, [a, b], ['schema', 'name', 'in', ...(isAlwaysThere ? ['required'] : [])], where),
     ];
   });
 

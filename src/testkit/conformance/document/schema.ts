@@ -105,6 +105,10 @@ export const meaningOf = (document: unknown, value: unknown): string => {
   return JSON.stringify(within(value, false, [])) ?? '';
 };
 
+/** A pattern with its characters beyond ASCII as they are: it may escape them, or not. */
+export const unescaped = (pattern: string): string =>
+  pattern.replaceAll(/\\u((?!00[0-7])[0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
 /** Whether a schema says no more than which members have to be there. */
 const isRequirement = (schema: RawSchema): boolean =>
   schema['required'] !== undefined && Object.keys(schema).every((keyword) => keyword === 'required');
@@ -135,6 +139,10 @@ const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0)
     node: parts[0]?.node ?? node,
   };
 };
+
+/** The default by either keyword; both, should they differ. */
+const fallbackOf = ({ default: own, 'x-default': told = own }: RawSchema): unknown =>
+  own === undefined || JSON.stringify(own) === JSON.stringify(told) ? told : [own, told];
 
 /** The shape of a schema of a document. */
 export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape => {
@@ -172,13 +180,16 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     ],
     items: keywords['items'],
     others: keywords['additionalProperties'],
-    fallback: keywords['default'] ?? keywords['x-default'],
+    fallback: fallbackOf(keywords),
     isDeprecated: keywords['deprecated'] === true,
     limits: Object.fromEntries(limits),
     rules: Object.fromEntries(
       rest
         .filter(([name, rule]) => !LIMITS.includes(name) || typeof rule !== 'number')
-        .map(([name, rule]) => [name, meaningOf(document, rule)]),
+        .map(([name, rule]) => [
+          name,
+          meaningOf(document, name === 'pattern' && typeof rule === 'string' ? unescaped(rule) : rule),
+        ]),
     ),
     choices: more.length === 0 ? [] : values.map(({ schema }) => schema),
   };
