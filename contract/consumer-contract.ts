@@ -2,10 +2,14 @@ import { z } from 'zod';
 import { Count, Timestamp } from './common.ts';
 import { exampleContract } from './examples.ts';
 import { inBytes, lengths, MAX_CONTRACT_BYTES, MAX_CONTRACTS, MAX_NEEDED_MEMBERS, MAX_NEEDS } from './limits.ts';
+import { mapOf } from './maps.ts';
 import { noInput, procedure, router } from './procedure.ts';
 import { form, keyless, line, text, words } from './text.ts';
 
-const Pointers = z.array(z.string().regex(/^\//, 'must be a JSON pointer such as /items/*/title'));
+const Pointer = z.string().regex(/^\//, 'must be a JSON pointer such as /items/*/title');
+const Pointers = z.array(Pointer);
+/** The least and the greatest. */
+const Extremes = z.array(z.number()).length(2);
 
 const Need = z
   .strictObject({
@@ -14,6 +18,12 @@ const Need = z
     sends: Pointers.describe(
       'The members that one call sends, as JSON pointers into `json`, with `*` for each element; and the words of the contract among their values: `/sortBy`, `/sortBy=latest`.',
     ),
+    extremes: z
+      .record(Pointer, Extremes)
+      .exactOptional()
+      .describe(
+        'The least and the greatest of what is sent at a place, over all its calls: the length of a text in Unicode code points, a number, the number of elements of an array. `/tagNames/*` is each element. A place that is left out may be sent anything.',
+      ),
     reads: Pointers.exactOptional().describe(
       'The members of the output that are read, as JSON pointers likewise. Left out where that is not known: any may be.',
     ),
@@ -67,11 +77,10 @@ export const parseConsumerContract = (name: string, source: string): ConsumerCon
 export const consumerContractSchema = (): object => z.toJSONSchema(ConsumerContract, { io: 'input' });
 
 const names = (schema: z.ZodString) => z.array(keyless(schema)).max(MAX_NEEDED_MEMBERS);
-const pointers = names(
-  text(1, lengths.pointer, form('^[/][^\\x00]*$', 'must be a JSON pointer such as /items/*/title')),
-);
+const pointer = text(1, lengths.pointer, form('^[/][^\\x00]*$', 'must be a JSON pointer such as /items/*/title'));
+const pointers = names(pointer);
 const described = <S extends z.ZodType>(schema: S, { description }: z.ZodType): S => schema.describe(description ?? '');
-const { operation, test, sends, reads, requires, decodes, reasons } = Need.shape;
+const { operation, test, sends, extremes, reads, requires, decodes, reasons } = Need.shape;
 
 /** A need, as far as the gateway keeps it: what a file may hold has no limits. */
 const PublishedNeed = z
@@ -79,6 +88,7 @@ const PublishedNeed = z
     operation: described(keyless(line(1, lengths.contractName)), operation),
     test: described(keyless(text(1, lengths.testName)).optional(), test),
     sends: described(pointers, sends),
+    extremes: described(mapOf(keyless(pointer), Extremes, MAX_NEEDED_MEMBERS).optional(), extremes),
     reads: described(pointers.optional(), reads),
     requires: described(pointers.optional(), requires),
     decodes: described(z.boolean().optional(), decodes),

@@ -4,6 +4,7 @@ import { pointerOf } from './issues.ts';
 /** A schema with what may be inside of it, by the names that zod gives these. */
 interface Definition {
   type: string;
+  format?: string;
   entries?: Record<string, string | number>;
   values?: readonly unknown[];
   shape?: Record<string, z.ZodType>;
@@ -63,4 +64,23 @@ export const partsOf = (schema: z.ZodType, side: Side): Part[] => {
     for (const word of wordsOf(inner)) parts.set(`${pointer}=${word}`, { path, word, name: `${pointer}=${word}` });
   }
   return [...parts.values()];
+};
+
+/** Of texts, those of a form of their own refuse it: addresses and versions, for example. */
+const SENTENCE = 'A plain text, for once!';
+/** The names of members with ids, slugs and positions in lists: any text is taken, and looked up. */
+const LOOKED_UP = /^(?:id|cursor|before|after)$|(?:Id|Slugs)$/;
+
+const isMeasured = (schema: z.ZodType, path: readonly string[]): boolean => {
+  const { type, format } = schema.def as Definition;
+  if (type !== 'string') return type === 'number' || type === 'array';
+  const { pattern = '' } = (schema.meta() ?? {}) as { pattern?: string };
+  const isLookedUp = LOOKED_UP.test(path.findLast((name) => name !== '*') ?? '');
+  return !isLookedUp && !format && new RegExp(pattern, 'u').test(SENTENCE);
+};
+
+/** The places with numbers, arrays and free texts, each once: consumer contracts record the least and greatest of what is sent there. */
+export const measuredIn = (schema: z.ZodType, side: Side): string[] => {
+  const measured = [...schemasIn(schema, side)].filter((inner) => isMeasured(inner.schema, inner.path));
+  return [...new Set(measured.map(({ path }) => pointerOf(path)))];
 };

@@ -2,21 +2,9 @@ import { z } from 'zod';
 import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, Timestamp, wholeNumber } from './common.ts';
 import { exampleUser } from './examples.ts';
 import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
+import { mapOf } from './maps.ts';
 import { noInput, procedure, router, Scope, scopes } from './procedure.ts';
 import { form, keyless, label, line, prose, text } from './text.ts';
-
-/** zod ignores a member of this name, and its sender would believe that it was stored. */
-const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
-  if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
-    ctx.addIssue({
-      code: 'custom',
-      path: ['__proto__'],
-      message: 'is not a usable name: no member may have it',
-      params: { code: 'invalid_key' },
-    });
-  }
-  return value;
-};
 
 const SiteName = text(
   1,
@@ -24,25 +12,11 @@ const SiteName = text(
   form(`^[a-z0-9_-]{1,${lengths.siteName}}$`, `must be 1 to ${lengths.siteName} of a-z, 0-9, "_" and "-"`),
 );
 
-const SocialLinksInput = z
-  .preprocess(refuseProto, z.record(SiteName, SocialLink))
-  .check((ctx) => {
-    const count = Object.keys(ctx.value).length;
-    if (count > MAX_SOCIAL_LINKS) {
-      ctx.issues.push({
-        code: 'custom',
-        input: ctx.value,
-        message: `must hold at most ${MAX_SOCIAL_LINKS} members, holds ${count}`,
-        params: { code: 'too_big' },
-      });
-    }
-  })
-  .meta({
-    id: 'SocialLinksInput',
-    description:
-      'Links by the name of the site. Names consist of a-z, 0-9, "_" and "-"; values are http(s) URLs or handles. Replaced as a whole.',
-    maxProperties: MAX_SOCIAL_LINKS,
-  });
+const SocialLinksInput = mapOf(SiteName, SocialLink, MAX_SOCIAL_LINKS).meta({
+  id: 'SocialLinksInput',
+  description:
+    'Links by the name of the site. Names consist of a-z, 0-9, "_" and "-"; values are http(s) URLs or handles. Replaced as a whole.',
+});
 
 const profileMembers = {
   id: z.string().describe('The id; treat it as opaque'),

@@ -1,6 +1,7 @@
-/** What an operation may send, and the places in its output whose members have names of the caller's own. */
+/** What an operation may send, the places of which the least and greatest are recorded, and those in its output whose members have names of the caller's own. */
 export interface Parts {
   sends: string[];
+  measured: string[];
   maps: string[];
 }
 export declare const partsOf: (document: unknown) => Record<string, Parts>;

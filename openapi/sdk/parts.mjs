@@ -30,6 +30,24 @@ const sendsOf = (schemas, input) => {
   return [...names];
 };
 
+/** As the service's `measuredIn` has it. */
+const SENTENCE = 'A plain text, for once!';
+const LOOKED_UP = /^(?:id|cursor|before|after)$|(?:Id|Slugs)$/;
+
+const isMeasured = ({ type, enum: values, const: value, format, pattern = '' }, path) => {
+  const types = [type].flat();
+  if (['integer', 'number', 'array'].some((one) => types.includes(one))) return true;
+  if (!types.includes('string') || values || value !== undefined || format) return false;
+  const isLookedUp = LOOKED_UP.test(path.findLast((name) => name !== '*') ?? '');
+  return !isLookedUp && new RegExp(pattern, 'u').test(SENTENCE);
+};
+
+/** The places of an input with numbers, arrays and free texts, of which the least and greatest are recorded. */
+const measuredIn = (schemas, input) => {
+  const measured = [...schemasIn(schemas, input)].filter(({ schema, path }) => isMeasured(schema, path));
+  return [...new Set(measured.map(({ path }) => pointerOf(path)))];
+};
+
 /** The places in an output whose members have names of the caller's own. */
 const mapsOf = (schemas, output) => {
   const maps = [...schemasIn(schemas, output)].filter(({ schema }) => typeof schema.additionalProperties === 'object');
@@ -40,8 +58,8 @@ const memberOf = (schemas, schema, name) =>
   (schema.$ref ? schemas[nameOf(schema)] : schema).properties?.[name] ?? { properties: {} };
 
 /**
- * For each operation, streams too, by id: `sends`, all that its input may have, and `maps`, the places in its output, or in an event of its
- * stream, whose members have names of the caller's own.
+ * For each operation, streams too, by id: `sends`, all that its input may have, `measured`, the places in it of which the least and greatest
+ * are recorded, and `maps`, the places in its output, or in an event of its stream, whose members have names of the caller's own.
  */
 export const partsOf = ({ paths, components: { schemas } }) =>
   Object.fromEntries(
@@ -52,11 +70,12 @@ export const partsOf = ({ paths, components: { schemas } }) =>
         const reply = responses[200].content['application/json']?.schema;
         const output =
           stream?.message ?? ['result', 'data'].reduce((found, name) => memberOf(schemas, found, name), reply);
-        const request = requestBody.content['application/json'].schema;
+        const input = memberOf(schemas, requestBody.content['application/json'].schema, 'json');
         return [
           operationId,
           {
-            sends: sendsOf(schemas, memberOf(schemas, request, 'json')),
+            sends: sendsOf(schemas, input),
+            measured: measuredIn(schemas, input),
             maps: mapsOf(schemas, memberOf(schemas, output, 'json')),
           },
         ];

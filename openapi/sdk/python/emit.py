@@ -186,11 +186,11 @@ reads = tuple(operation["id"] for operation in operations if not operation["writ
     f'READS = frozenset({reads})\n"""The operations that are known to write nothing."""\n', "utf-8"
 )
 
-known = {name: (tuple(part["sends"]), tuple(part["maps"])) for name, part in parts.items()}
+known = {name: (tuple(part["sends"]), tuple(part["measured"]), tuple(part["maps"])) for name, part in parts.items()}
 (package / "_parts.py").write_text(
-    f"PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {known}\n"
-    '"""For what records a consumer contract, by the operations: all that an input may have, and where in an output members have\n'
-    'names of the caller\'s own."""\n',
+    f"PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {known}\n"
+    '"""For what records a consumer contract, by the operations: all that an input may have, where the least and\n'
+    'greatest are recorded, and where in an output members have names of the caller\'s own."""\n',
     "utf-8",
 )
 

@@ -203,9 +203,10 @@ ${operations.map(entryOf).join('\n')}
 } as const satisfies Record<string, Operation>;
 `;
 
-const recorded = `/** What an operation may send, and the places in its output whose members have names of the caller's own. */
+const recorded = `/** What an operation may send, where the least and greatest are recorded, and the places in its output whose members have names of the caller's own. */
 export interface Parts {
   readonly sends: readonly string[];
+  readonly measured: readonly string[];
   readonly maps: readonly string[];
 }
 

@@ -1,6 +1,7 @@
 import { type Change, DOCUMENT_ITSELF } from '../conformance/document/compare.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 import { anonymousConsumer } from '../../consumers/use/store.ts';
+import { satisfies } from './extremes.ts';
 import type { NamedUse } from './uses.ts';
 
 /** A consumer that a change breaks, by what it was recorded to use, or by its contract. */
@@ -123,10 +124,12 @@ const isWhole = (pointer: string, reads: readonly string[], place: string): bool
   isWithin(place, pointer) && !reads.some((other) => other !== pointer && isWithin(other, pointer));
 
 /** The parts that a need loses by a change; undefined where it loses nothing. */
-const lostParts = (change: Change, { sends, reads, requires = [], decodes, reasons }: Need): string[] | undefined => {
+const lostParts = (change: Change, need: Need): string[] | undefined => {
+  const { sends, extremes = {}, reads, requires = [], decodes, reasons } = need;
   if (change.reason !== undefined) return reasons.includes(change.reason) ? [change.reason] : undefined;
   const sent = placeIn(change, INPUT);
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
+  if (sent !== undefined && satisfies(extremes[sent] ?? [], change.limit)) return undefined;
   if (sent !== undefined) return refusedParts(change, sent, sends);
   const answered = outputPlace(change);
   if (answered === undefined) return [];

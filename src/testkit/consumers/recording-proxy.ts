@@ -7,6 +7,7 @@ import { urlToHttpOptions } from 'node:url';
 import { operations, withoutKeys } from '../../../contract/index.ts';
 import { READ_LIMIT, redirectOf } from '../conformance/http/remote.ts';
 import { inputPartsOf, markParts } from '../../consumers/use/parts.ts';
+import { widened } from './extremes.ts';
 import { parsed } from '../conformance/http/client.ts';
 import { valueAt } from '../conformance/values.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
@@ -44,14 +45,19 @@ const outcomesOf = ({ statusCode, headers }: IncomingMessage, text: string, call
   });
 };
 
-/** The parts of a call's input, by the contract; undefined for an operation that it does not have. */
-const partsOfCall = (id: string, envelope: unknown): string[] | undefined => {
+/** The parts of a call's input, by the contract, and what widens extremes by it; undefined for an operation that it does not have. */
+const partsOfCall = (id: string, envelope: unknown) => {
   const operation = operations.find((one) => one.id === id);
   if (!operation) return undefined;
-  const { names, root } = inputPartsOf(operation.route);
+  const { route } = operation;
+  const { names, root } = inputPartsOf(route);
   const seen = new Uint8Array(names.length);
-  markParts(root, valueAt(envelope, ['json']), seen);
-  return names.filter((_, number) => seen[number] === 1);
+  const input = valueAt(envelope, ['json']);
+  markParts(root, input, seen);
+  return {
+    sends: names.filter((_, number) => seen[number] === 1),
+    widen: (extremes: NonNullable<Need['extremes']>) => widened(extremes, route, names, input),
+  };
 };
 
 const keyOf = ({ test, operation, sends }: Pick<Need, 'operation' | 'sends'> & { test?: string | undefined }): string =>
@@ -63,14 +69,16 @@ export class NeedRecorder {
 
   /** Adds a call, and the reason if it failed. */
   add(test: string | undefined, id: string, envelope: unknown, reason: string | undefined): void {
-    const sends = partsOfCall(id, envelope);
-    if (!sends) return;
+    const parts = partsOfCall(id, envelope);
+    if (!parts) return;
+    const { sends, widen } = parts;
     const key = keyOf({ test, operation: id, sends });
-    const { reasons } = this.#needs.get(key) ?? { reasons: [] };
+    const { reasons, extremes = {} } = this.#needs.get(key) ?? { reasons: [] };
     this.#needs.set(key, {
       operation: id,
       ...(test !== undefined && { test }),
       sends,
+      extremes: widen(extremes),
       reasons: [...new Set([...reasons, ...(reason === undefined ? [] : [reason])])].toSorted(),
     });
   }
@@ -80,12 +88,13 @@ export class NeedRecorder {
     const known = new Map(earlier.map((need) => [keyOf(need), need]));
     return [...this.#needs]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, { operation, test, sends, reasons }]) => {
+      .map(([key, { operation, test, sends, extremes = {}, reasons }]) => {
         const { reads, requires, decodes } = known.get(key) ?? {};
         return {
           operation,
           ...(test !== undefined && { test }),
           sends,
+          ...(Object.keys(extremes).length > 0 && { extremes }),
           ...(reads && { reads }),
           ...(requires && { requires }),
           ...(decodes && { decodes }),

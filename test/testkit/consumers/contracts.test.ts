@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { operations } from '../../../contract/index.ts';
+import { type AnyRoute, measuredIn, operations } from '../../../contract/index.ts';
 import { partsOf } from '../../../openapi/sdk/parts.mjs';
 import { version } from '../../../src/base/version.ts';
 import { inputPartsOf } from '../../../src/consumers/use/parts.ts';
@@ -60,11 +60,16 @@ const need = (reads: string[] | undefined, more: object = {}) => ({
 });
 const contract = (consumer: string, ...needs: object[]) => ({ consumer, contract: version, needs });
 
-test('SDKs are told the parts of inputs that the service knows', () => {
-  const known = partsOf(JSON.parse(published));
-  const sends = operations.map(({ id, route }) => [id, inputPartsOf(route).names]);
-  expect(Object.fromEntries(Object.entries(known).map(([id, parts]) => [id, parts.sends]))).toEqual(
-    Object.fromEntries(sends),
+test('SDKs are told the parts of inputs that the service knows, and of which the extremes are recorded', () => {
+  const known = Object.entries(partsOf(JSON.parse(published)));
+  const inJson = (route: AnyRoute) =>
+    measuredIn(route.body, 'input')
+      .filter((place) => place.startsWith('/json/'))
+      .map((place) => place.replace('/json', ''));
+  expect(Object.fromEntries(known.map(([id, { sends, measured }]) => [id, { sends, measured }]))).toEqual(
+    Object.fromEntries(
+      operations.map(({ id, route }) => [id, { sends: inputPartsOf(route).names, measured: inJson(route) }]),
+    ),
   );
 });
 

@@ -9,10 +9,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { parseConsumerContract } from '../../../contract/consumer-contract.ts';
+import { type Need, parseConsumerContract } from '../../../contract/consumer-contract.ts';
 import { keyOfWord } from '../../../src/auth/format.ts';
 import { version } from '../../../src/base/version.ts';
-import { type RecordingProxy, startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
+import {
+  NeedRecorder,
+  type RecordingProxy,
+  startRecordingProxy,
+} from '../../../src/testkit/consumers/recording-proxy.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { runCommand } from '../../harness/app/command.ts';
 import { freePort } from '../../harness/free-ports.mjs';
@@ -80,6 +84,7 @@ describe('record', () => {
         operation: 'game.list',
         test: 'shows the most viewed ☆',
         sends: ['/limit', '/page', '/sortBy', '/sortBy=views'],
+        extremes: { '/limit': [1, 2], '/page': [1, 1] },
       },
       { operation: 'game.getById', test: 'says that a game is gone to cgk_…', sends: ['/id'] },
     ];
@@ -114,11 +119,51 @@ describe('record', () => {
     expect([page.status, (await page.text()).includes('swagger')]).toEqual([200, true]);
     expect((await fetch(`${url}/api/trpc/no.such`, { method: 'POST' })).status).toBe(404);
     expect(recorder.needs()).toEqual([
-      { operation: 'event.tail', sends: ['/start', '/start=latest', '/maxDuration'], reasons: [] },
+      {
+        operation: 'event.tail',
+        sends: ['/start', '/start=latest', '/maxDuration'],
+        extremes: { '/maxDuration': [1, 1] },
+        reasons: [],
+      },
       { operation: 'game.getById', sends: ['/id'], reasons: ['GAME_NOT_FOUND'] },
-      { operation: 'game.list', sends: ['/limit', '/page'], reasons: [] },
+      {
+        operation: 'game.list',
+        sends: ['/limit', '/page'],
+        extremes: { '/limit': [1, 1], '/page': [1, 1] },
+        reasons: [],
+      },
     ]);
     await stop();
+  });
+
+  test('notes the extremes of what is sent, but no text, and nothing of ids, addresses, words and null', () => {
+    const recorder = new NeedRecorder();
+    const add = (id: string, json: object) => recorder.add(undefined, id, { json }, undefined);
+    const game = { title: '☆🎮', tagNames: ['RPG', 'Puzzle'], version: 'Ver1.2', coverUrl: 'https://example.com/a' };
+    add('game.create', game);
+    add('game.create', { ...game, title: 'a secret', tagNames: [] });
+    add('image.update', { id: 'a'.repeat(36), description: null, images: ['https://example.com/a'] });
+    add('user.updateProfile', { socialLinks: { mine: '@me' } });
+    add('webhook.update', { id: 'x', types: ['game.created'], recordId: 'y' });
+    add('game.list', { limit: 1, page: 1, cursor: 'abc', search: '星', tagSlugs: ['rpg'] });
+    const noted = recorder.needs().map(({ operation, extremes }) => [operation, extremes]);
+    expect(Object.fromEntries(noted)).toEqual({
+      'game.create': { '/tagNames': [0, 2], '/tagNames/*': [3, 6], '/title': [2, 8] },
+      'image.update': { '/images': [1, 1] },
+      'user.updateProfile': undefined,
+      'webhook.update': { '/types': [1, 1] },
+      'game.list': { '/limit': [1, 1], '/page': [1, 1], '/search': [1, 1], '/tagSlugs': [1, 1] },
+    });
+    expect(JSON.stringify(recorder.needs())).toContain('{"/tagNames":[0,2],"/tagNames/*":[3,6],"/title":[2,8]}');
+  });
+
+  test('replaces the extremes of an earlier contract', () => {
+    const recorder = new NeedRecorder();
+    recorder.add(undefined, 'user.search', { json: { query: 'me' } }, undefined);
+    const need: Need = { operation: 'user.search', sends: ['/query'], reads: ['/items'], reasons: [] };
+    expect(recorder.needs([{ ...need, extremes: { '/query': [1, 9] } }])).toEqual([
+      { ...need, extremes: { '/query': [2, 2] } },
+    ]);
   });
 
   test('writes nothing where the command fails, and says where nothing answers', async () => {

@@ -157,6 +157,46 @@ describe('a change of a kind that is not in the schemas of JSON bodies', () => {
   });
 });
 
+describe('a limit of requests that is narrower', () => {
+  const sending = (extremes: object, sends: string[], id = 'game.create') => ({
+    ...consumer,
+    needs: [{ ...need(id, sends, []), ...extremes }],
+  });
+  const recorded = { extremes: { '/title': [3, 40], '/tagNames': [0, 3], '/tagNames/*': [3, 8] } };
+  const limits =
+    (of: string, more: object, name = 'GameInput') =>
+    (d: Json) =>
+      void Object.assign(member(d, name, of), more);
+  const elements = (d: Json) => void (member(d, 'GameInput', 'tagNames')['items'].maxLength = 8);
+  const shorter = (d: Json) => void (member(d, 'GameInput', 'tagNames')['items'].maxLength = 7);
+  test.each<[string, (document: Json) => unknown, object, number]>([
+    ['that all texts satisfy', limits('title', { minLength: 3, maxLength: 40 }), recorded, YES],
+    ['that a longer text does not', limits('title', { maxLength: 39 }), recorded, NO],
+    ['that a shorter text does not', limits('title', { minLength: 4 }), recorded, NO],
+    ['of a member whose texts were not recorded', limits('title', { maxLength: 199 }), {}, NO],
+    ['with another rule', limits('title', { maxLength: 40, pattern: '^[a-z]*$' }), recorded, CANNOT_TELL],
+    ['of the number of elements', limits('tagNames', { maxItems: 3 }), recorded, YES],
+    ['of the number of elements, one too few', limits('tagNames', { minItems: 1 }), recorded, NO],
+    ['of elements', elements, recorded, YES],
+    ['of elements, one of which is longer', shorter, recorded, NO],
+  ])('%s', async (_, change, extremes, expected) => {
+    const { code, stdout, stderr } = await ask(change, sending(extremes, ['/title', '/tagNames']));
+    expect({ code, stdout, stderr }).toMatchObject({ code: expected });
+  });
+
+  test.each<[object, number]>([
+    [{ minimum: 2, maximum: 50 }, YES],
+    [{ minimum: 3 }, NO],
+    [{ maximum: 49 }, NO],
+    [{ exclusiveMinimum: 1, exclusiveMaximum: 51 }, YES],
+    [{ exclusiveMinimum: 2 }, NO],
+    [{ exclusiveMaximum: 50 }, NO],
+  ])('of numbers from 2 to 50: %j', async (more, expected) => {
+    const contract = sending({ extremes: { '/limit': [2, 50] } }, ['/limit'], 'game.list');
+    expect((await ask(limits('limit', more, 'GameListInput'), contract)).code).toBe(expected);
+  });
+});
+
 describe('a contract that names what there is not', () => {
   const shop = (own: object) => ({ ...consumer, needs: [{ ...needs[0], ...own }] });
   test.each<[string, object]>([

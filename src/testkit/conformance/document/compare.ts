@@ -25,6 +25,8 @@ export interface Change {
   demands?: true;
   /** Set where the comparison cannot tell whether a client fails by it. */
   unsure?: true;
+  /** The limit of a request that is narrower than before: who sends what satisfies it does not fail. */
+  limit?: { name: string; value: number };
   /** A reason that no longer comes, or comes otherwise: who handles it may not handle that. */
   reason?: string;
 }
@@ -111,7 +113,8 @@ const differencesOfLimits = (before: SchemaShape, now: SchemaShape, way: Directi
       expected: `${name} ${a ?? 'none'}`,
       came: String(b ?? 'none'),
     });
-    return [way === 'reply' && breaks ? { ...told, breaks: false, unsure: true } : { ...told, breaks }];
+    if (way === 'reply') return [breaks ? { ...told, breaks: false, unsure: true } : { ...told, breaks }];
+    return [{ ...told, breaks, ...(breaks && b !== undefined && { limit: { name, value: b } }) }];
   });
 };
 

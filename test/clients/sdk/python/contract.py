@@ -30,6 +30,7 @@ class Threads(unittest.TestCase):
         items = self.gateway.game.list(limit=2, sort_by="latest").items
         self.assertEqual(type(items[0]) is GameSummary, not IS_RECORDED)
         self.assertIsInstance(items[0], GameSummary)
+        self.gateway.game.list(limit=5, sort_by="latest")
         for game in items:
             self.assertTrue(game.title and all(tag.name for tag in game.tags))
 
@@ -47,7 +48,7 @@ class Threads(unittest.TestCase):
 
     def test_reads_what_it_has_written(self) -> None:
         downloads: list[DownloadInputDict] = [{"name": DOWNLOAD.name, "url": DOWNLOAD.url}]
-        made = self.gateway.game.create(title="A game", tag_names=["RPG"], extra_info={"downloads": downloads})
+        made = self.gateway.game.create(title="A game 🎮", tag_names=["RPG"], extra_info={"downloads": downloads})
         self.assertEqual([download.url for download in made.extra_info.downloads], [DOWNLOAD.url])
         self.assertTrue(made.author.nickname)
         me = self.gateway.user.update_profile(bio=None, social_links={"mine": "@me"})

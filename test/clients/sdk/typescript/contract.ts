@@ -10,6 +10,7 @@ const isRecorded = process.env['CONTENT_GATEWAY_CONTRACT'] !== undefined;
 await test('reads some members of a list', async () => {
   const { items } = await gateway.game.list({ limit: 2, sortBy: 'latest' });
   assert.equal(types.isProxy(items), isRecorded);
+  await gateway.game.list({ limit: 5, sortBy: 'latest' });
   for (const { title, tags } of items) for (const { name } of tags) assert(title.length + name.length > 1);
 });
 
@@ -31,7 +32,7 @@ await test('fails', async () => {
 
 await test('reads what it has written, part by part', async () => {
   const downloads = [{ name: 'Mirror', url: 'https://a.example/x' }];
-  const made = await gateway.game.create({ title: 'A game', tagNames: ['RPG'], extraInfo: { downloads } });
+  const made = await gateway.game.create({ title: 'A game 🎮', tagNames: ['RPG'], extraInfo: { downloads } });
   const [download] = made.extraInfo.downloads;
   assert('url' in (download ?? {}));
   assert.equal(made.author.nickname.length > 0, true);

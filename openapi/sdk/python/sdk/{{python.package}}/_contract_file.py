@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,14 +78,25 @@ def _without_holders(pointers: Sequence[str]) -> list[str]:
     return [one for one in pointers if not any(other.startswith(f"{one}/") for other in pointers)]
 
 
+def widened(*several: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    """The least and the greatest of several together, by their places."""
+    found: dict[str, list[float]] = {}
+    for one in several:
+        for place, values in one.items():
+            found.setdefault(place, []).extend(values)
+    return {place: (min(found[place]), max(found[place])) for place in sorted(found)}
+
+
 def _merged(earlier: dict[str, Any], need: dict[str, Any]) -> dict[str, Any]:
     # Where none says what is read, any member may be.
     reads = [one["reads"] for one in (earlier, need) if "reads" in one]
+    extremes = widened(earlier.get("extremes", {}), need.get("extremes", {}))
     requires = _united(earlier.get("requires", ()), need.get("requires", ()))
     return {
         "operation": need["operation"],
         **({"test": need["test"]} if need.get("test") is not None else {}),
         "sends": need["sends"],
+        **({"extremes": extremes} if extremes else {}),
         **({"reads": _without_holders(_united(*reads))} if reads else {}),
         **({"requires": requires} if requires else {}),
         **({"decodes": True} if earlier.get("decodes") or need.get("decodes") else {}),

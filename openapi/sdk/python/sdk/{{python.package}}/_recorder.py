@@ -6,7 +6,7 @@ import atexit
 import copy
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ._contract_file import Key, add_needs, read_contract
+from ._contract_file import Key, add_needs, read_contract, widened
 from ._model import Model
 from ._parts import PARTS
 from ._response import Response
@@ -53,16 +53,23 @@ def _within(value: Any) -> Iterator[Any]:
         yield from value.values() if isinstance(value, dict) else value
 
 
-def _parts_of(value: Any, path: str, known: frozenset[str]) -> Iterator[str]:
-    """The members that a JSON value has, and the words in it. Where a member is none that is known, its name is the caller's own."""
+def _parts_of(value: Any, path: str, known: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """The members that a JSON value has, each with its value, and the words in it. Where a member is none that is known, its name is the caller's own."""
     if isinstance(value, str):
-        yield f"{path}={value}"
+        yield f"{path}={value}", None
     members = value.items() if isinstance(value, dict) else (("*", inner) for inner in _within(value))
     for name, inner in members:
         named = path + _pointer_to(name)
         place = named if named in known else f"{path}/*"
-        yield place
+        yield place, inner
         yield from _parts_of(inner, place, known)
+
+
+def _measure_of(value: Any) -> tuple[float, ...]:
+    """The number that counts of a value: itself, the length of a text, or the number of elements; none of another."""
+    if isinstance(value, (str, list)):
+        return (len(value),)
+    return (value,) if isinstance(value, (int, float)) and not isinstance(value, bool) else ()
 
 
 def _pointers_of(value: Any, path: str, maps: frozenset[str]) -> Iterator[str]:
@@ -147,6 +154,7 @@ class _Told(Response[T]):
 class _Need:
     """What calls of one test that send the same need."""
 
+    extremes: dict[str, Sequence[float]] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set)
     reasons: set[str] = field(default_factory=set)
     decodes: bool = False
@@ -157,19 +165,22 @@ class CallRecord:
 
     def __init__(self, recorder: Recorder, operation: str, content: bytes) -> None:
         """Begins with what it sends: a body."""
-        sends, maps = PARTS[operation]
-        seen = set(_parts_of(msgspec.json.decode(content)["json"], "", frozenset(sends)))
+        sends, measured, maps = PARTS[operation]
+        parts = list(_parts_of(msgspec.json.decode(content)["json"], "", frozenset(sends)))
+        seen = {name for name, _ in parts}
         self._key = Key(_current_test(), operation, tuple(name for name in sends if name in seen))
+        measures = ((place, _measure_of(value)) for place, value in parts if place in measured)
+        self._extremes = widened(*({place: measure} for place, measure in measures if measure))
         self._maps = frozenset(maps)
         self._recorder = recorder
 
     def begin(self) -> None:
         """Records a stream that the service opened."""
-        self._recorder.note(self._key)
+        self._note()
 
     def answer(self, output: T) -> T:
         """Records an output, or an event. It tells from now on what is read of it."""
-        self._recorder.note(self._key, decodes=isinstance(output, Model))
+        self._note(decodes=isinstance(output, Model))
         if isinstance(output, Model):
             self._watch(output, "")
         else:
@@ -185,10 +196,13 @@ class CallRecord:
 
     def fail(self, reason: str) -> None:
         """Records a failure of the service."""
-        self._recorder.note(self._key, reasons=(reason,))
+        self._note(reasons=(reason,))
+
+    def _note(self, **more: Any) -> None:
+        self._recorder.note(self._key, extremes=self._extremes, **more)
 
     def _read(self, *pointers: str) -> None:
-        self._recorder.note(self._key, reads=pointers)
+        self._note(reads=pointers)
 
     def _watch(self, value: Any, path: str) -> None:
         if isinstance(value, Model):
@@ -228,14 +242,28 @@ class Recorder:
         return self._classes[made]
 
     def note(
-        self, key: Key, *, reads: tuple[str, ...] = (), reasons: tuple[str, ...] = (), decodes: bool = False
+        self,
+        key: Key,
+        *,
+        extremes: dict[str, Sequence[float]] | None = None,
+        reads: tuple[str, ...] = (),
+        reasons: tuple[str, ...] = (),
+        decodes: bool = False,
     ) -> None:
         """Adds to a need."""
         with self._lock:
             need = self._needs.get(key)
-            if need and need.reads.issuperset(reads) and need.reasons.issuperset(reasons) and need.decodes >= decodes:
+            wider = widened(need.extremes if need else {}, extremes or {})
+            if (
+                need
+                and need.extremes == wider
+                and need.reads.issuperset(reads)
+                and need.reasons.issuperset(reasons)
+                and need.decodes >= decodes
+            ):
                 return
             need = self._needs.setdefault(key, _Need())
+            need.extremes = wider
             need.reads.update(reads)
             need.reasons.update(reasons)
             need.decodes |= decodes
@@ -254,6 +282,7 @@ class Recorder:
                 {
                     **key._asdict(),
                     "sends": list(key.sends),
+                    "extremes": need.extremes,
                     "reads": need.reads,
                     "reasons": need.reasons,
                     "decodes": need.decodes,

@@ -2,11 +2,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { CONTRACT_VERSION } from '../version.js';
 
+/** The least and the greatest of what is sent at places: numbers, lengths of texts, numbers of elements. */
+export type Extremes = Readonly<Record<string, readonly number[]>>;
+
 /** What calls of one test that send the same need. */
 export interface Need {
   readonly operation: string;
   readonly test?: string | undefined;
   readonly sends: readonly string[];
+  readonly extremes?: Extremes;
   readonly reads?: readonly string[];
   readonly requires?: readonly string[];
   /** Only other SDKs write it. */
@@ -60,6 +64,16 @@ const withoutHolders = (pointers: readonly string[]): string[] =>
 
 const united = (...lists: (readonly string[])[]): string[] => [...new Set(lists.flat())].toSorted();
 
+/** The extremes of several together, by their places. */
+export const widened = (all: readonly Extremes[]): Extremes => {
+  const found = new Map<string, readonly number[]>();
+  for (const [place, some] of all.flatMap((one) => Object.entries(one))) {
+    const values = [...(found.get(place) ?? []), ...some];
+    found.set(place, [Math.min(...values), Math.max(...values)]);
+  }
+  return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+};
+
 const merged = (needs: readonly Need[]): Need[] => {
   const byKey = new Map<string, Need>();
   for (const need of needs) {
@@ -67,11 +81,13 @@ const merged = (needs: readonly Need[]): Need[] => {
     const { operation, test, sends } = need;
     // Where none says what is read, any member may be.
     const reads = [earlier?.reads, need.reads].filter((read) => read !== undefined);
+    const extremes = widened([earlier?.extremes ?? {}, need.extremes ?? {}]);
     const requires = united(earlier?.requires ?? [], need.requires ?? []);
     byKey.set(keyOf(need), {
       operation,
       ...(test !== undefined && { test }),
       sends,
+      ...(Object.keys(extremes).length > 0 && { extremes }),
       ...(reads.length > 0 && { reads: withoutHolders(united(...reads)) }),
       ...(requires.length > 0 && { requires }),
       ...((earlier?.decodes ?? need.decodes) && { decodes: true }),

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers';
 import type { Operation } from '../call.js';
 import { ApiError } from '../errors.js';
 import { parts } from '../generated/parts.js';
-import { addNeeds, keyOf, readContract } from './contract-file.js';
+import { addNeeds, type Extremes, keyOf, readContract, widened } from './contract-file.js';
 import { haveProxiesCloned, pointerTo, watched } from './watched.js';
 
 /** A call: its operation, the test that made it, and what it sent, as JSON. */
@@ -18,29 +18,41 @@ interface Need {
   readonly operation: string;
   readonly test: string | undefined;
   readonly sends: readonly string[];
+  extremes: Extremes;
   readonly reads: Set<string>;
   readonly requires: Set<string>;
   readonly reasons: Set<string>;
 }
 
-/** Notes which of the known parts a value has. What the contract doesn't know has none. */
-const markParts = (value: unknown, path: string, known: ReadonlySet<string>, seen: Set<string>): void => {
+/** The number that counts of a value: itself, the length of a text in code points, or the number of elements. */
+const measureOf = (value: unknown): number | undefined => {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string') return Array.from(value).length;
+  return Array.isArray(value) ? value.length : undefined;
+};
+
+/** What a value has of the known parts, and the extremes of its places. What the contract doesn't know has none. */
+const noteParts = (value: unknown, path: string, known: ReadonlySet<string>, seen: Set<string>): Extremes[] => {
+  const measure = measureOf(value);
+  const own = measure === undefined ? [] : [{ [path]: [measure] }];
   if (typeof value === 'string') seen.add(`${path}=${value}`);
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, member] of Object.entries(value)) {
+  if (typeof value !== 'object' || value === null) return own;
+  const inner = Object.entries(value).flatMap(([name, member]) => {
     const named = path + pointerTo(name);
     const place = known.has(named) && !Array.isArray(value) ? named : `${path}/*`;
     seen.add(place);
-    markParts(member, place, known, seen);
-  }
+    return noteParts(member, place, known, seen);
+  });
+  return [...own, ...inner];
 };
 
-/** The members of an input that are sent, and the words of the contract among their values, in the contract's order. */
-const sendsOf = (id: string, input: string): string[] => {
-  const { sends = [] } = parts[id] ?? {};
+/** The members of an input that are sent, and the words of the contract among their values, in the contract's order; and their extremes. */
+const partsOf = (id: string, input: string): { sends: string[]; extremes: Extremes } => {
+  const { sends = [], measured = [] } = parts[id] ?? {};
   const seen = new Set<string>();
-  markParts(JSON.parse(input), '', new Set(sends), seen);
-  return sends.filter((name) => seen.has(name));
+  const extremes = noteParts(JSON.parse(input), '', new Set(sends), seen);
+  const ofMeasured = Object.entries(widened(extremes)).filter(([place]) => measured.includes(place));
+  return { sends: sends.filter((name) => seen.has(name)), extremes: Object.fromEntries(ofMeasured) };
 };
 
 /** Records what calls need, and writes it to a file when something is new. */
@@ -83,10 +95,15 @@ class Recorder {
   /** What a call needs; undefined of an operation that is newer than this SDK. */
   #needOf({ operation: { id }, test, input }: About): Need | undefined {
     if (!(id in parts)) return undefined;
-    const call = { operation: id, test, sends: sendsOf(id, input) };
+    const call = { operation: id, test, ...partsOf(id, input) };
     const key = keyOf(call);
     const known = this.#needs.get(key);
-    if (known) return known;
+    if (known) {
+      const extremes = widened([known.extremes, call.extremes]);
+      if (JSON.stringify(extremes) !== JSON.stringify(known.extremes)) this.#writeSoon();
+      known.extremes = extremes;
+      return known;
+    }
     const need = { ...call, reads: new Set<string>(), requires: new Set<string>(), reasons: new Set<string>() };
     this.#needs.set(key, need);
     this.#writeSoon();
