@@ -340,7 +340,7 @@ export const errors = {
     hint: 'Nothing was stored. Compare its needs with the document of this gateway.',
     cause:
       'A need names an operation, a member, a word or a reason that this version of the gateway lacks, or the contract was tested with a version that is later or no version. The `hint` names the first ones.',
-    fix: 'Correct the names in the contract, or have the tests record it again. Members of the output begin behind `/result/data/json`: `/items/*/title`. Publish a contract that was tested with a later version when the gateway has that version.',
+    fix: 'Correct the names in the contract, or have the tests record it again. Pointers into the output begin behind `/result/data/json`, as `/items` does. Publish a contract that was tested with a later version when the gateway has that version.',
     retry: 'after-fixing',
     shouldRetry: false,
   },

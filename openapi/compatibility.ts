@@ -98,7 +98,7 @@ const placeOf = ({ where }: Difference): [holder: string, path?: string] => {
 };
 
 const NAMED = /(?:^the request, \w+|^\w+ header) (\S+)$/;
-/** A reason that comes by another status or code goes past those who wait for the former one. */
+/** A reason that comes by another status or code goes past clients that wait for the former one. */
 const isMoved = ({ reason, came }: Difference): boolean => reason !== undefined && came !== 'nothing';
 
 /** These two moved with 1.1.0, when only oasdiff was asked, which knows no reasons. */
@@ -131,7 +131,7 @@ const toChange = (one: Difference): Change => {
   };
 };
 
-/** Whether oasdiff knows it: a message, the kind of change at that place of a body or, of what breaks nobody, its subject. */
+/** Whether oasdiff knows a difference: a message, the kind of change at that place of a body or, if no client breaks, its subject. */
 const isKnown = (one: Difference, told: Change, found: readonly Change[]): boolean => {
   const { rules } = kindOf(one);
   const [holder, path] = placeOf(one);
@@ -191,7 +191,7 @@ const isToldAsSecurity = (change: Change, entries: string): boolean => {
 const isToldAsScope = ({ id, text }: Change, entries: string): boolean =>
   id === VALUE_OF_REPLY && text.includes(SCOPES) && isNamed('scope', entries);
 
-/** What no comparison can judge may come with an entry in the changelog; a pattern only with one on security. */
+/** A change that no comparison can judge may come with an entry in the changelog; a pattern only with one on security. */
 const isToldUnjudged = (change: Change, entries: string): boolean =>
   change.isUnjudged === true && change.id !== PATTERN_OF_INPUT && isNamed(subjectOf(change) ?? '', entries);
 

@@ -11,7 +11,7 @@ type NamedNeed = Pick<Need, 'operation' | 'sends' | 'reasons'> & {
   requires?: string[] | undefined;
 };
 
-/** So many unknown parts are told. */
+/** The number of unknown parts that an answer names. */
 const MAX_TOLD = 5;
 
 /** The members and words of a schema behind an envelope, as pointers with `*` for each element and each key of a map. */
@@ -42,7 +42,7 @@ const isNamed = (names: ReadonlySet<string>, pointer: string): boolean => {
   });
 };
 
-/** What a need names and this gateway lacks. */
+/** The parts that a need names and this gateway lacks. */
 const unknownIn = function* ({
   operation: id,
   sends,

@@ -24,7 +24,7 @@ const isKnownVersion = (text: string): boolean => {
   return known !== undefined && known.localeCompare(version, 'en', { numeric: true }) <= 0;
 };
 
-/** Refuses a contract of which nobody could say whether a release breaks it. @throws AppError CONTRACT_UNKNOWN */
+/** Refuses a contract that no comparison could judge. @throws AppError CONTRACT_UNKNOWN */
 const assertKnown = ({ contract, needs }: InputOf<Router['publish']>['contract']): void => {
   const unknown = unknownParts(needs);
   if (unknown.length > 0)

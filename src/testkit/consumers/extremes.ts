@@ -6,7 +6,7 @@ import type { Change } from '../conformance/document/compare.ts';
 /** The least and the greatest of what was sent at places. */
 type Extremes = NonNullable<Need['extremes']>;
 
-/** What counts of a value: a number, the length of a text in code points, the number of elements; no text itself. */
+/** The measure of a value: a number, the length of a text in code points, the number of elements; no text itself. */
 const measureOf = (value: unknown): number | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value === 'string') return Array.from(value).length;

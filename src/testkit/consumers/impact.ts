@@ -55,7 +55,7 @@ const placeIn = ({ where }: Change, side: string): string | undefined =>
 /** Whether a change is about what is sent to webhooks: `webhook.message.event`. */
 const isOfMessage = ({ operation }: Change): boolean => /^webhook\.\w+\.\w+$/.test(operation);
 
-/** Whether it is about the document itself, and so about everybody. */
+/** Whether it is about the document itself, and so about every client. */
 const isOfDocument = ({ operation }: Change): boolean => operation === DOCUMENT_ITSELF;
 
 /** The operations by which webhooks are managed: who calls them may get any message. */
@@ -222,10 +222,10 @@ export const impactOf = async (
   };
 };
 
-/** Whether an impact is known to break somebody. */
+/** Whether an impact is known to break a consumer. */
 export const isBroken = ({ breaks, reason, affected }: Impact): boolean =>
   (breaks || reason !== undefined) && affected.some(({ maybe }) => !maybe);
 
-/** Whether it cannot be told of an impact whether it breaks somebody. */
+/** Whether an impact may break a consumer, and no comparison can tell. */
 export const isUnknown = (impact: Impact): boolean =>
   !isBroken(impact) && (impact.affected.length > 0 || impact.concernsAll === true);

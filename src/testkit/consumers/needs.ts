@@ -3,7 +3,7 @@ import type { ClientDocument, DocumentedOperation } from '../conformance/documen
 import { valueAt } from '../conformance/values.ts';
 import { type PlacedSchema, type RawSchema, shapeOf } from '../conformance/document/schema.ts';
 
-// What a consumer needs that no document has: of such a part no comparison can tell anything.
+// The parts that a consumer needs and no document has: no comparison can tell anything of them.
 
 const partsOf = (pointer: string): string[] => pointer.split('/').slice(1);
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');

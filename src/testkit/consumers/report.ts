@@ -52,7 +52,7 @@ const union = (...lists: (readonly string[] | undefined)[]): string[] => [
   ...new Set(lists.flatMap((one) => one ?? [])),
 ];
 
-/** Those whom several impacts of one change concern, each once, with the operations in which they do. */
+/** The consumers whom several impacts of one change concern, each once, with the operations in question. */
 const concernedBy = (
   impacts: readonly Impact[],
   side: 'affected' | 'anonymous',

@@ -64,9 +64,9 @@ export const parseStart = (text: string): StartDate => {
   return () => new Date(text);
 };
 
-/** Has a command refuse options that are given twice, but for some: the last would win, and nobody would know. */
-export const refuseRepeated = (command: Command, repeatable: readonly (string | undefined)[] = []): Command => {
-  for (const option of command.options.filter(({ long }) => !repeatable.includes(long))) {
+/** Has a command refuse options that are given twice, but for some: else the last would win in silence. */
+export const refuseRepeated = (command: Command, lists: readonly (string | undefined)[] = []): Command => {
+  for (const option of command.options.filter(({ long }) => !lists.includes(long))) {
     let isGiven = false;
     command.on(`option:${option.name()}`, () => {
       if (isGiven) command.error(`error: option '${option.flags}' is given twice`);

@@ -90,7 +90,7 @@ interface Question extends FileOptions, Output {
   tag: string;
 }
 
-/** Tells why there is no yes even where nobody is known to break. */
+/** Tells why there is no yes even where no consumer is known to break. */
 type Doubt = (why: string) => void;
 
 /** Judges contracts by the documents that they were tested with: the one that is compared, or one that this package holds. */
@@ -177,13 +177,13 @@ const answerTo = async (
   }
 };
 
-/** What a comparison found: how many changes break somebody, or may, and what else cannot be told. */
+/** The findings of a comparison: how many changes break a consumer, or may, and how many doubts there are. */
 interface Findings {
   changes: number;
   broken: number;
   unknown: number;
   names: number;
-  /** Why there is no yes even where nobody is known to break. */
+  /** The reasons why there is no yes even where no consumer is known to break. */
   doubts: number;
 }
 
@@ -219,7 +219,7 @@ const report = async (question: Question, known: readonly string[] = []): Promis
   return { changes: changes.length, broken, unknown, names: names.length, doubts: doubts.size };
 };
 
-const REPEATABLE = ['--contracts'];
+const LISTS = ['--contracts'];
 const listed = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
 const jsonOption = (): Option => new Option('--json', 'print one JSON object per change and line');
 const junitOption = (): Option => new Option('--junit <file>', 'also write JUnit XML, with a case for each consumer');
@@ -281,7 +281,7 @@ export const impactCommand = (): Command =>
           `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${changes - broken - unknown} break nobody.`,
         );
       }),
-    REPEATABLE,
+    LISTS,
   );
 
 interface DeployOptions extends FileOptions, Output {
@@ -348,5 +348,5 @@ export const canIDeployCommand = (): Command =>
         else if (unknown + found.doubts > 0) note(`Cannot tell: ${unknown + found.doubts} reasons stand above.`);
         else note(`Yes: none of ${names} consumers breaks.`);
       }),
-    REPEATABLE,
+    LISTS,
   );

@@ -14,11 +14,16 @@ export interface ValuePlace {
   sample: unknown;
 }
 
-/** A member of a map, where the example has none. */
-const ANY_NAME = 'name';
+/** Members of maps, where the example has none: names, or pointers. */
+const ANY_NAMES = ['name', '/name'];
 
 /** A place whose schema may be a reference or allow null. */
 type RawPlace = Omit<ValuePlace, 'nullable'>;
+
+const anyName = ({ propertyNames }: JsonSchema): string => {
+  const form = new RegExp(String(valueAt(propertyNames, ['pattern']) ?? ''), 'u');
+  return ANY_NAMES.find((name) => form.test(name)) ?? String(ANY_NAMES[0]);
+};
 
 const childrenOf = ({ at, schema, sample }: ValuePlace): RawPlace[] => {
   const child = (name: string, one: JsonSchema, required = false): RawPlace => ({
@@ -31,7 +36,7 @@ const childrenOf = ({ at, schema, sample }: ValuePlace): RawPlace[] => {
   return [
     ...Object.entries(properties).map(([name, one]) => child(name, one as JsonSchema, required.includes(name))),
     ...(items === undefined ? [] : [child('0', items as JsonSchema)]),
-    ...(typeof values === 'object' ? [child(Object.keys(sample ?? {})[0] ?? ANY_NAME, values)] : []),
+    ...(typeof values === 'object' ? [child(Object.keys(sample ?? {})[0] ?? anyName(schema), values)] : []),
   ];
 };
 
