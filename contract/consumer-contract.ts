@@ -134,7 +134,7 @@ const exampleSummary = { ...ofExample, tag, needCount: needs.length, publishedAt
 export const consumerContract = router('consumerContract', {
   publish: procedure({
     summary: 'Publish a contract',
-    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file that \`record\` or an SDK has written is a \`contract\`, without its \`$schema\`. It may name only operations, members, words and reasons that this version has. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} together.`,
+    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file that \`record\` or an SDK has written is a \`contract\`, without its \`$schema\`. It names only what this version has. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} together.`,
     access: 'contract:write',
     effect: 'write',
     input: z.strictObject({

@@ -339,8 +339,8 @@ export const errors = {
     message: 'The contract names what this gateway does not have.',
     hint: 'Nothing was stored. Compare its needs with the document of this gateway.',
     cause:
-      'A need names an operation, a member, a word or a reason that this version of the gateway lacks, or the contract was tested with a version that is later or no version. The `hint` names the first ones.',
-    fix: 'Correct the names in the contract, or have the tests record it again. Pointers into the output begin behind `/result/data/json`, as `/items` does. Publish a contract that was tested with a later version when the gateway has that version.',
+      'A need names a part that this version of the gateway lacks, or the contract names a later version. The `hint` names the first ones.',
+    fix: 'Correct the names, or have the tests record the contract again. Pointers into the output begin behind `/result/data/json`, as `/items` does.',
     retry: 'after-fixing',
     shouldRetry: false,
   },
