@@ -22,7 +22,7 @@ const Need = z
       .record(Pointer, Extremes)
       .exactOptional()
       .describe(
-        'The least and the greatest of what is sent at a place, over all its calls: the length of a text in Unicode code points, a number, the number of elements of an array. `/tagNames/*` is each element. A place that is left out may be sent anything.',
+        'The least and the greatest that its calls send at a place: the length of a text in code points, a number, the count of an array. `/tagNames/*` is each element.',
       ),
     reads: Pointers.exactOptional().describe(
       'The members of the output that are read, as JSON pointers likewise. Left out where that is not known: any may be.',
@@ -134,7 +134,7 @@ const exampleSummary = { ...ofExample, tag, needCount: needs.length, publishedAt
 export const consumerContract = router('consumerContract', {
   publish: procedure({
     summary: 'Publish a contract',
-    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks before a release whom it breaks. A file that \`record\` or an SDK has written is a \`contract\`, without its \`$schema\`. It names only what this version has. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} together.`,
+    description: `Keeps the contract of a consumer under a tag, in place of the one before: the operator asks with it before a release. A file by \`record\` or an SDK is a \`contract\`, without its \`$schema\`. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} together.`,
     access: 'contract:write',
     effect: 'write',
     input: z.strictObject({
