@@ -27,6 +27,8 @@ class AuthorTool(unittest.TestCase):
         )
         self.assertTrue(made.id)
         self.assertGreaterEqual(made.updated_at, made.created_at)
+        # It leaves out `is_free`.
+        self.assertIs(made.is_free, True)
         self.assertEqual([download.url for download in made.extra_info.downloads], ["https://a.example/x"])
 
     def test_says_what_it_may_do(self) -> None:
