@@ -171,7 +171,10 @@ export const servicesFor = (
     const now = (at: Path) => (made ??= validatorsOf(mutated))(at);
 
     /** Why the service refuses a call. */
-    const refused = ({ id, headers, body }: SentCall): Answer | undefined => {
+    const refused = ({ id, headers, body: sent }: SentCall): Answer | undefined => {
+      // The client of tRPC sends null for no input, which the service takes, whatever its document says.
+      const { json, ...rest } = sent as Json;
+      const body = json === null ? rest : sent;
       const post = nodeAt(mutated, [...itemOf(id), 'post']) as Json | undefined;
       if (!post) return refusal(404, 'PROCEDURE_NOT_FOUND');
       const bearer = JSON.stringify(original['components'].securitySchemes.ApiKey.scheme);
