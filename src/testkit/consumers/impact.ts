@@ -43,7 +43,10 @@ export interface Consumers {
 }
 
 const INPUT = 'the request /json';
+const META = 'the request /meta';
 const OUTPUT = '200 /result/data/json';
+/** What every client reads of a failure that it handles. */
+const REASON = '/error/json/data/reason';
 const STREAMED = 'each message /json';
 const MESSAGE = 'the request ';
 
@@ -122,8 +125,16 @@ const lacks = (place: string, sent: readonly string[]): boolean => {
 const isWhole = (pointer: string, reads: readonly string[], place: string): boolean =>
   isWithin(place, pointer) && !reads.some((other) => other !== pointer && isWithin(other, pointer));
 
+/** Whether a contract does not say if a need has what changes: what else than the reason is read of a failure, and what is sent beside the input. */
+const isUnrecorded = (change: Change): boolean => {
+  if (placeIn(change, META) !== undefined) return true;
+  const [, place] = /^[45]\d\d (\/.*)$/.exec(change.where) ?? [];
+  return place !== undefined && !isWithin(REASON, place);
+};
+
 /** The parts that a need loses by a change; undefined where it loses nothing. */
 const lostParts = (change: Change, { sends, reads, requires = [], decodes, reasons }: Need): string[] | undefined => {
+  if (change.failures && !change.failures.some((reason) => reasons.includes(reason))) return undefined;
   if (change.reason !== undefined) return reasons.includes(change.reason) ? [change.reason] : undefined;
   const sent = placeIn(change, INPUT);
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
@@ -153,7 +164,8 @@ const affectedContract = (change: Change, { consumer, userId, needs }: KnownCont
   if (lost.length === 0) return [];
   const tests = lost.flatMap(({ test }) => test ?? []);
   const parts = [...new Set(lost.flatMap((one) => one.parts))];
-  return [{ consumer, ...(userId !== undefined && { userId }), tests: [...new Set(tests)], parts }];
+  const maybe = isUnrecorded(change) && { maybe: true as const };
+  return [{ consumer, ...(userId !== undefined && { userId }), tests: [...new Set(tests)], parts, ...maybe }];
 };
 
 /** Uses by anonymous callers have the name of a client. */

@@ -33,6 +33,8 @@ export interface SchemaShape {
   rules: Readonly<Record<string, string>>;
   /** Schemas of which one has to fit, where there are several. */
   choices: readonly unknown[];
+  /** All schemas of which one has to fit, as they are written, also of null. */
+  options: readonly RawSchema[];
 }
 
 const LIMITS = [
@@ -93,7 +95,9 @@ export const meaningOf = (document: unknown, value: unknown): string => {
     const { $ref, ...own } = part;
     if (!areNames && typeof $ref === 'string' && !referred.includes($ref)) {
       const target = within(valueAt(document, $ref.split('/').slice(1)), false, [...referred, $ref]);
-      return { ...(target as object), ...(within(own, false, referred) as object) };
+      const beside = within(own, false, referred) as object;
+      const isOwn = Object.keys(beside).every((name) => !(name in Object(target)));
+      return isOwn ? { ...(target as object), ...beside } : { allOf: [target, beside] };
     }
     return Object.fromEntries(
       Object.entries(part)
@@ -113,27 +117,65 @@ const isNull = ({ type, enum: words, ...rest }: RawSchema): boolean =>
   (type === 'null' || (Array.isArray(words) && words.length > 0 && words.every((word) => word === null)));
 
 /** A schema as an object: true takes all, false nothing. */
-const asObject = (schema: unknown): RawSchema => (isObject(schema) ? schema : schema === false ? { not: {} } : {});
+export const asObject = (schema: unknown): RawSchema =>
+  isObject(schema) ? schema : schema === false ? { not: {} } : {};
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const typesIn = (type: unknown): string[] => [type].flat().map(String);
+
+/** What a keyword says in two schemas that hold both; undefined where no one value says it. */
+const inBoth = (name: string, one: unknown, other: unknown): unknown => {
+  if (one === undefined || isSame(one, other)) return other;
+  if (typeof one === 'number' && typeof other === 'number' && LIMITS.includes(name))
+    return /^(?:exclusiveM|m)ax/.test(name) ? Math.min(one, other) : Math.max(one, other);
+  if (name === 'required') return [...new Set([...(one as string[]), ...(other as string[])])];
+  if (name === 'properties') {
+    const [a, b] = [one, other] as [Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>];
+    const both = Object.keys(a).filter((member) => b[member] !== undefined && !isSame(a[member], b[member]));
+    return { ...a, ...b, ...Object.fromEntries(both.map((member) => [member, { allOf: [a[member], b[member]] }])) };
+  }
+  if (name === 'type') {
+    const [a, b] = [typesIn(one), typesIn(other)];
+    const isIn = (type: string, types: string[]) =>
+      types.includes(type) || (type === 'integer' && types.includes('number'));
+    return [...new Set([...a.filter((type) => isIn(type, b)), ...b.filter((type) => isIn(type, a))])];
+  }
+  if (name === 'enum') return (one as unknown[]).filter((word) => (other as unknown[]).includes(word));
+  // What is no restriction: the nearer one counts.
+  return SHAPED.has(name) && name !== 'const' && name !== 'items' && name !== 'additionalProperties'
+    ? other
+    : undefined;
+};
+
+/** A schema of what two allow. What no keyword can say of both remains in `allOf`. */
+const joined = (one: RawSchema, other: RawSchema): RawSchema => {
+  const result: Record<string, unknown> = { ...one };
+  const rest: unknown[] = [...((one['allOf'] ?? []) as unknown[]), ...((other['allOf'] ?? []) as unknown[])];
+  for (const [name, value] of Object.entries(other)) {
+    const both = name === 'allOf' ? undefined : FOR_PEOPLE.has(name) ? value : inBoth(name, result[name], value);
+    if (both !== undefined) result[name] = both;
+    else if (name !== 'allOf') rest.push({ [name]: value });
+  }
+  return rest.length > 0 ? { ...result, allOf: rest } : result;
+};
 
 /** A schema without references and with one of each keyword. */
 const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0): PlacedSchema => {
   const { $ref, allOf, ...own } = schema;
   if (depth > MAX_REFERENCES) return { schema: own, node };
-  const name = typeof $ref === 'string' ? $ref.slice(REFERENCE.length) : undefined;
+  const name = typeof $ref === 'string' ? $ref.replace(REFERENCE, '') : undefined;
+  const referred = typeof $ref === 'string' ? valueAt(document, $ref.split('/').slice(1)) : undefined;
+  const isMissing = name !== undefined && referred === undefined;
   const parts = [
-    ...(name === undefined ? [] : [{ schema: schemasOf(document)[name] ?? { $ref }, node: name }]),
-    ...((allOf as RawSchema[] | undefined) ?? []).map((part, n) => ({ schema: part, node: `${node}/allOf/${n}` })),
-  ].map((part) => flattened(document, part, depth + 1));
-  const all = [...parts.map((part) => part.schema), own];
-  const properties = all.map((part) => part['properties'] as object | undefined);
-  const required = all.flatMap((part) => (part['required'] as string[] | undefined) ?? []);
-  return {
-    schema: Object.assign({}, ...all, {
-      properties: Object.assign({}, ...properties) as object,
-      required,
-    }) as RawSchema,
-    node: parts[0]?.node ?? node,
-  };
+    ...(name === undefined ? [] : [{ schema: isMissing ? { $ref } : asObject(referred), node: name }]),
+    ...((allOf as unknown[] | undefined) ?? []).map((part, n) => ({
+      schema: asObject(part),
+      node: `${node}/allOf/${n}`,
+    })),
+  ].map((part, n) => (n === 0 && isMissing ? part : flattened(document, part, depth + 1)));
+  const all = [...parts.map((part) => part.schema), own].reduce(joined, { properties: {}, required: [] });
+  return { schema: all, node: parts[0]?.node ?? node };
 };
 
 /** The shape of a schema of a document. */
@@ -144,10 +186,15 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
   const choices = listed.filter((one) => !isRequirement(one));
   const values = choices.filter((one) => !isNull(one)).map((schema) => flattened(document, { schema, node }));
   const [only, ...more] = values;
-  const keywords = only && more.length === 0 ? { ...flat, ...only.schema } : flat;
-  const { type, enum: enumerated, const: constant, nullable } = keywords;
-  const types = type === undefined ? undefined : new Set([type].flat().map(String));
-  const words = enumerated ?? (constant === undefined ? undefined : [constant]);
+  const { [combined]: _, ...others } = flat;
+  const keywords = only && more.length === 0 ? joined(others, only.schema) : flat;
+  const { type = only || choices.length === 0 ? undefined : 'null', enum: enumerated, nullable } = keywords;
+  const types = type === undefined ? undefined : new Set(typesIn(type));
+  const constants = 'const' in keywords ? [keywords['const']] : undefined;
+  const words =
+    Array.isArray(enumerated) && constants
+      ? enumerated.filter((word) => isSame(word, constants[0]))
+      : (enumerated ?? constants);
   const isNullable =
     nullable === true ||
     values.length < choices.length ||
@@ -181,6 +228,7 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
         .map(([name, rule]) => [name, meaningOf(document, rule)]),
     ),
     choices: more.length === 0 ? [] : values.map(({ schema }) => schema),
+    options: choices,
   };
 };
 
