@@ -151,7 +151,7 @@ function* editsOfMembers(schema: Json): Generator<Edit> {
       (node) => (rename(node['properties'] as Json, name, `${name}New`), without(node, name)),
     ];
     yield ['properties', 'of any value', change(name, {})];
-    yield ['properties', 'of no value', change(name, false)];
+    yield ['properties', 'of no value', (node) => (change(name, false)(node), without(node, name))];
     if (required.includes(name)) yield ['required', 'remove one', (node) => without(node, name)];
     else yield ['required', 'add one', set('required', [...required, name])];
   }

@@ -95,7 +95,7 @@ const alterationsFor = (was: Json, is: Json): Alteration[] => {
     ]),
   ];
   const forced = [
-    ...names.filter((name) => !(name in ((is['properties'] ?? {}) as Json))).map(without),
+    ...names.filter((name) => !((is['properties'] ?? {}) as Json)[name]).map(without),
     ...(is['contentEncoding'] && !was['contentEncoding']
       ? [(value: unknown) => (typeof value === 'string' ? btoa(encodeURI(value)) : value)]
       : []),

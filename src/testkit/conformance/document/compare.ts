@@ -347,6 +347,11 @@ const differencesOf = (
     const node = [a.node, ...way].join('/');
     for (const one of differences) found.push({ node, ...one, path: [...way, ...(one.path ?? [])] });
   };
+  if (way === 'request' && isAny(now.schema) && !isAny(before.schema)) {
+    // It takes whatever comes; what it does with that, the document does not say.
+    at(undefined, [{ expected: 'a schema', came: 'any value', breaks: false, unsure: true }]);
+    return found;
+  }
   const choices = differencesOfChoices(documents, [before.schema, now.schema], [a, b], way);
   if (choices) {
     at(undefined, choices);
@@ -398,6 +403,7 @@ const differencesOfChoices = (
 ): Difference[] | undefined => {
   if (a.choices.length === b.choices.length || (a.options.length === 0 && b.options.length === 0)) return undefined;
   const own = (document: object, schema: RawSchema): string => {
+    if (typeof schema['$ref'] === 'string') return own(document, resolved(document, schema) as RawSchema);
     const { anyOf: _, oneOf: _o, default: _d, 'x-default': _x, ...rest } = schema;
     return meaningOf(document, rest);
   };
@@ -456,6 +462,7 @@ const restOf = (
     });
 };
 
+/** What a node refers to, with what is said beside. */
 const resolved = (document: unknown, value: unknown): unknown => {
   const { $ref, ...own } = Object(value) as Readonly<Record<string, unknown>>;
   return typeof $ref === 'string' ? { ...(valueAt(document, $ref.split('/').slice(1)) as object), ...own } : value;
@@ -490,7 +497,10 @@ const differencesOfNamed = (
       return [{ where, expected: 'no such one', came: isDemanded ? 'it is required' : 'it', breaks: isDemanded }];
     return [
       ...schemasAside(pair, [valueAt(a, ['schema']), valueAt(b, ['schema'])], way, where),
-      ...restOf(pair, [a, b], ['schema', 'name', 'in'], where),
+      ...restOf(pair, [a, b], ['schema', 'name', 'in'], where).filter(
+        // It always comes now.
+        () => !(way === 'reply' && valueAt(a, ['required']) !== true && valueAt(b, ['required']) === true),
+      ),
     ];
   });
 

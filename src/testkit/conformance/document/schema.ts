@@ -178,6 +178,18 @@ const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0)
   return { schema: all, node: parts[0]?.node ?? node };
 };
 
+/** A pattern with characters in the place of the escapes of those that mean nothing else. */
+const unescaped = (pattern: unknown): unknown =>
+  typeof pattern === 'string'
+    ? pattern.replaceAll(
+        /(?<!\\)((?:\\\\)*)\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))/gi,
+        (whole, before: string, x?: string, u?: string) => {
+          const character = String.fromCharCode(Number.parseInt(x ?? u ?? '', 16));
+          return /[!-/:-@[-`{-~]/.test(character) ? whole : before + character;
+        },
+      )
+    : pattern;
+
 /** The shape of a schema of a document. */
 export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape => {
   const { schema: flat, node } = flattened(document, placed);
@@ -200,8 +212,17 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     values.length < choices.length ||
     (Array.isArray(words) && words.includes(null) && types?.has('null') !== false);
   if (isNullable) types?.add('null');
+  const { if: condition, then, else: otherwise } = keywords;
+  const conditions = [condition, otherwise].map(asObject);
+  // If some members are not there, others have to be.
+  const isAlternative = then === undefined && conditions.every(isRequirement);
+  const conditional = isAlternative ? conditions.map((one) => one['required'] as string[]) : [];
   const rest = Object.entries(keywords).filter(
-    ([name]) => name !== combined && !SHAPED.has(name) && !FOR_PEOPLE.has(name),
+    ([name]) =>
+      name !== combined &&
+      !SHAPED.has(name) &&
+      !FOR_PEOPLE.has(name) &&
+      !(isAlternative && ['if', 'else'].includes(name)),
   );
   const limits = rest.filter(
     (entry): entry is [string, number] => LIMITS.includes(entry[0]) && typeof entry[1] === 'number',
@@ -214,9 +235,14 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     required: new Set((keywords['required'] as string[] | undefined) ?? []),
     alternatives: [
       ...listed.filter(isRequirement).map((one) => one['required'] as string[]),
+      ...conditional,
       // The document of 3.0 says it by an extension.
       ...((keywords['x-required-any-of'] ?? []) as string[]).map((name) => [name]),
-    ],
+    ]
+      .map((names) => JSON.stringify(names))
+      .toSorted()
+      .filter((names, n, all) => names !== all[n - 1])
+      .map((names) => JSON.parse(names) as string[]),
     items: keywords['items'],
     others: keywords['additionalProperties'],
     fallback: keywords['default'] ?? keywords['x-default'],
@@ -225,7 +251,7 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     rules: Object.fromEntries(
       rest
         .filter(([name, rule]) => !LIMITS.includes(name) || typeof rule !== 'number')
-        .map(([name, rule]) => [name, meaningOf(document, rule)]),
+        .map(([name, rule]) => [name, meaningOf(document, name === 'pattern' ? unescaped(rule) : rule)]),
     ),
     choices: more.length === 0 ? [] : values.map(({ schema }) => schema),
     options: choices,
