@@ -159,24 +159,51 @@ afterAll(async () => {
   await app.stop();
 });
 
+/** The page of results. */
+const resultsOf = (tried: number, all: number, table: string): string => `# Is \`can-i-deploy\` right?
+
+\`MUTANTS=${process.env['MUTANTS'] ?? SAMPLE} UPDATE_RESULTS=true TEST_TIER=long npm test -- --selectProjects sqlite --coverage=false test/testkit/consumers/mutations.test.ts\`
+wrote this page. It edits the published document in each node of the operations that four consumers call, in each way that JSON Schema
+2020-12 and OpenAPI 3.1 allow there: ${all} mutants, of which it tried ${tried}, spread evenly. It runs the tests of the consumers against a
+service that takes and answers what the mutant says. One has the TypeScript SDK and one the Python SDK, which recorded their contracts;
+of one in Go and one with the client of tRPC, the proxy recorded the calls, and what they read is told by hand.
+
+All pairs of a mutant and a consumer count, also where the consumer does not call the operation. Without \`MUTANTS\`, as in CI,
+${SAMPLE} mutants are tried, and held to the same: no pair is falsely safe, at most 5 % of the noes are falsely unsafe, and of at most 10 % of the
+pairs it cannot tell.
+
+${table}
+
+Not looked at:
+
+- Several edits at once.
+- Webhooks, callbacks, streams, batches, and reads by GET.
+- \`$dynamicRef\`, \`$id\` and \`$vocabulary\`; \`content\` of parameters; media types other than JSON; documents of OpenAPI 3.0.
+- Fewer answers than before, and failures that are new: the tests run against the answers as they were.
+- Consumers known by their recorded use alone.
+- Texts that 1.1.0 no longer takes: of the release after 1.0.0, the two consumers that send texts get no yes.
+`;
+
 describe('can-i-deploy', () => {
+  // 1.1.0 takes fewer texts than 1.0.0, such as those with control characters. Whether a consumer sends such, no contract says.
+  const TEXTS = /^the request .*: pattern/;
   test.each([
-    ['1.0.0', 'released/1.0.0/openapi.json', 'released/1.1.0/openapi.json'],
-    ['1.1.0', 'released/1.1.0/openapi.json', 'openapi.json'],
-  ])('says yes to the release after %s', async (_, old, fresh) => {
-    const [before, now] = [old, fresh].map((path) => documented(path, JSON.parse(read(path)) as Json)) as [
-      ReturnType<typeof documented>,
-      ReturnType<typeof documented>,
-    ];
+    ['1.0.0', 'released/1.0.0/openapi.json', 'released/1.1.0/openapi.json', ['author-tool', 'profile-page']],
+    ['1.1.0', 'released/1.1.0/openapi.json', 'openapi.json', []],
+  ])('says yes to the release after %s, but for texts', async (_, old, fresh, sendTexts) => {
+    const before = documented(old, JSON.parse(read(old)) as Json);
+    const now = documented(fresh, JSON.parse(read(fresh)) as Json);
     const { impacts } = await impactOf(changesFor(before, now), { contracts });
-    const told = impacts
-      .filter((impact) => isBroken(impact) || isUnknown(impact))
-      .map(({ operation, where, expected, came, affected }) =>
-        [operation, where, expected, came, affected.map(({ consumer }) => consumer).join()].join(' | '),
-      );
-    expect(told).toEqual([]);
-    for (const contract of contracts)
-      expect([contract.consumer, unknownParts(contract, before, now)]).toEqual([contract.consumer, []]);
+    const doubts = impacts.filter((impact) => isBroken(impact) || isUnknown(impact));
+    const others = doubts
+      .map((impact) => `${impact.operation}, ${impact.where}: ${impact.expected} → ${impact.came}`)
+      .filter((told) => !TEXTS.test(told.slice(told.indexOf(', ') + 2)));
+    expect(others).toEqual([]);
+    const told = contracts.map(({ consumer }) => [consumer, verdictOf(impacts, consumer)]);
+    expect(told).toEqual(
+      contracts.map(({ consumer }) => [consumer, (sendTexts as string[]).includes(consumer) ? 'cannot tell' : 'yes']),
+    );
+    for (const contract of contracts) expect(unknownParts(contract, before, now)).toEqual([]);
   });
 
   test('calls no mutant safe that breaks a consumer, and few unsafe that break none', async () => {
@@ -188,26 +215,19 @@ describe('can-i-deploy', () => {
     const serviceOf = servicesFor(original, call, failure, SCOPES);
     const none = { pairs: 0, broken: 0, refused: 0, falselySafe: 0, falselyUnsafe: 0, untold: 0 };
     const rows = new Map<string, typeof none>();
-    const wrong: { safe: string[]; unsafe: string[]; untold: string[] } = { safe: [], unsafe: [], untold: [] };
+    const falselySafe: string[] = [];
+    const falselyUnsafe: string[] = [];
     const all = mutantsOf(original, ids);
     const mutants = sampled(all, wanted);
-    const spent: Record<string, number> = { compare: 0, answer: 0, run: 0 };
     for (const { kind, edit, path, apply } of mutants) {
-      const t0 = performance.now();
       const document = JSON.parse(text) as Json;
       apply(document);
       const { impacts } = await impactOf(changesFor(before, documented('now', document)), { contracts });
-      spent['compare']! += performance.now() - t0;
       const service = serviceOf(document, path);
       for (const consumer of running.keys()) {
         const verdict = verdictOf(impacts, consumer);
-        const t1 = performance.now();
-        const variants = await service.answers(exchanges.get(consumer)!);
-        const t2 = performance.now();
-        spent['answer']! += t2 - t1;
-        const outcome = await outcomeOf(consumer, variants);
+        const outcome = await outcomeOf(consumer, await service.answers(exchanges.get(consumer) ?? []));
         const isBorne = outcome === 'passed';
-        spent['run']! += performance.now() - t2;
         const row = rows.get(kind) ?? { ...none };
         rows.set(kind, row);
         row.pairs += 1;
@@ -216,16 +236,9 @@ describe('can-i-deploy', () => {
         row.falselySafe += verdict === 'yes' && !isBorne ? 1 : 0;
         row.falselyUnsafe += verdict === 'no' && isBorne ? 1 : 0;
         row.untold += verdict === 'cannot tell' ? 1 : 0;
-        const told = `${consumer} (${outcome}), ${kind}: ${edit} at ${path.join('/')}: ${impacts
-          .map(
-            ({ operation, where, expected, came, affected }) =>
-              `${operation} ${where}: ${expected} → ${came} (${affected.map((one) => one.consumer).join(' ')})`,
-          )
-          .join('; ')
-          .slice(0, 300)}`;
-        if (verdict === 'yes' && !isBorne) wrong.safe.push(told);
-        if (verdict === 'no' && isBorne) wrong.unsafe.push(told);
-        if (verdict === 'cannot tell') wrong.untold.push(told);
+        const told = `${consumer}, ${kind}, ${edit}, at ${path.join('/')}: ${verdict}, and its tests: ${outcome}`;
+        if (verdict === 'yes' && !isBorne) falselySafe.push(told);
+        if (verdict === 'no' && isBorne) falselyUnsafe.push(told);
       }
     }
     const total = { ...none };
@@ -239,13 +252,12 @@ describe('can-i-deploy', () => {
         line('all', total),
       ],
     );
-    console.error(spent, outcomes.size);
-    writeFileSync('/tmp/h2-wrong.json', JSON.stringify(wrong, null, 1));
-    writeFileSync('/tmp/h2-table.md', `${all.length} of ${mutants.length}\n${table}`);
-    if (process.env['UPDATE_RESULTS'] === 'true') writeFileSync(RESULTS, table);
-    expect(wrong.safe).toEqual([]);
-    expect(mutants.length).toBeGreaterThanOrEqual(SAMPLE);
-    expect(wrong.unsafe.length / total.refused).toBeLessThanOrEqual(0.05);
+    if (process.env['UPDATE_RESULTS'] === 'true') writeFileSync(RESULTS, resultsOf(mutants.length, all.length, table));
+    if (process.env['DEBUG_H2'])
+      writeFileSync('/tmp/h2-wrong.json', JSON.stringify({ falselySafe, falselyUnsafe }, null, 1));
+    expect(falselySafe).toEqual([]);
+    expect(mutants.length).toBe(wanted < all.length ? wanted : all.length);
+    expect(falselyUnsafe.length / total.refused).toBeLessThanOrEqual(0.05);
     expect(total.untold / total.pairs).toBeLessThanOrEqual(0.1);
   }, 7_200_000);
 });

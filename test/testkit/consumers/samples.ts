@@ -60,6 +60,8 @@ export const startStandIn = async () => {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
+  // Consumers keep their connections, and wait long between their runs.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -167,6 +167,7 @@ const differencesOfRules = (
 /** The rules that allow and refuse nothing in JSON. */
 const NOTES: ReadonlySet<string> = new Set([
   '$defs',
+  'x-required-any-of',
   '$anchor',
   '$id',
   'xml',
@@ -234,7 +235,7 @@ const differencesOfDefaults = (
       ({ fallback }) => `default ${fallback === undefined ? 'none' : show(fallback)}`,
     ) as [string, string];
     const isSent = way === 'request' && !before.required.has(name);
-    return from === to || now.members[name] === undefined
+    return from === to || !now.members[name]
       ? []
       : [{ name, expected: from, came: to, breaks: isSent, ...(isSent && { demands: true as const }) }];
   });
@@ -249,7 +250,7 @@ const differencesOfMembers = (
   return [...names].flatMap((name): (Difference & { name: string })[] => {
     const [was, is] = [before, now].map(({ members }) => Object.hasOwn(members, name)) as [boolean, boolean];
     const [wasRequired, isRequired] = [before, now].map(({ required }) => required.has(name)) as [boolean, boolean];
-    const absent = isReply && { absent: true as const };
+    const absent = isReply && !(was && isRequired) && { absent: true as const };
     if (was && !is)
       return [
         {

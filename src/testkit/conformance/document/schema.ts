@@ -59,7 +59,6 @@ const SHAPED = new Set([
   'required',
   'items',
   'additionalProperties',
-  'x-required-any-of',
   'default',
   'x-default',
   'deprecated',
@@ -112,8 +111,9 @@ export const meaningOf = (document: unknown, value: unknown): string => {
 /** Whether a schema says no more than which members have to be there. */
 const isRequirement = (schema: RawSchema): boolean =>
   schema['required'] !== undefined && Object.keys(schema).every((keyword) => keyword === 'required');
+const NOT_FOR_NULL: ReadonlySet<string> = new Set(['nullable', 'deprecated', 'readOnly', 'writeOnly']);
 const isNull = ({ type, enum: words, ...rest }: RawSchema): boolean =>
-  Object.keys(rest).every((name) => FOR_PEOPLE.has(name) || name === 'nullable') &&
+  Object.keys(rest).every((name) => FOR_PEOPLE.has(name) || NOT_FOR_NULL.has(name)) &&
   (type === 'null' || (Array.isArray(words) && words.length > 0 && words.every((word) => word === null)));
 
 /** A schema as an object: true takes all, false nothing. */
@@ -121,6 +121,13 @@ export const asObject = (schema: unknown): RawSchema =>
   isObject(schema) ? schema : schema === false ? { not: {} } : {};
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** The type of a value. */
+const typeOf = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+};
 
 const typesIn = (type: unknown): string[] => [type].flat().map(String);
 
@@ -201,12 +208,16 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
   const { [combined]: _, ...others } = flat;
   const keywords = only && more.length === 0 ? joined(others, only.schema) : flat;
   const { type = only || choices.length === 0 ? undefined : 'null', enum: enumerated, nullable } = keywords;
-  const types = type === undefined ? undefined : new Set(typesIn(type));
+  const given = type === undefined ? undefined : new Set(typesIn(type));
   const constants = 'const' in keywords ? [keywords['const']] : undefined;
   const words =
     Array.isArray(enumerated) && constants
       ? enumerated.filter((word) => isSame(word, constants[0]))
       : (enumerated ?? constants);
+  const ofWords = Array.isArray(words) ? new Set(words.map(typeOf)) : undefined;
+  const isOfWords = (type: string): boolean =>
+    ofWords?.has(type === 'number' ? 'integer' : type) !== false || ofWords.has(type);
+  const types = ofWords && type === undefined ? ofWords : given && new Set([...given].filter(isOfWords));
   const isNullable =
     nullable === true ||
     values.length < choices.length ||
