@@ -169,7 +169,7 @@ function* editsOfMembers(schema: Json): Generator<Edit> {
 
 /** Another value than one that takes the place of what is left out. */
 export const otherThan = (document: Json, schema: Json, value: unknown): unknown[] => {
-  const { type, enum: words, minimum = 0 } = { ...resolved(document, schema), ...schema } as Json;
+  const { type, enum: words, minimum = 0 } = { ...resolved(document, schema), ...schema };
   if (Array.isArray(words)) return words.filter((word) => word !== value);
   const [own] = [type].flat() as string[];
   if (own === 'boolean') return [value !== true];
@@ -184,7 +184,7 @@ function* editsOfSchema(document: Json, schema: Json): Generator<Edit> {
   if (isReference) {
     yield ['$ref', 'copy', (node) => (drop('$ref')(node), Object.assign(node, structuredClone(meant), { ...node }))];
     yield ['$ref', 'remove', drop('$ref')];
-    const other = /NoInput$/.test(String(schema['$ref'])) ? 'SuperjsonMeta' : 'NoInput';
+    const other = String(schema['$ref']).endsWith('NoInput') ? 'SuperjsonMeta' : 'NoInput';
     yield ['$ref', 'replace', set('$ref', `#/components/schemas/${other}`)];
   }
   if (schema['type'] !== undefined) yield* editsOfType(schema);
@@ -251,7 +251,7 @@ function* editsOfSchema(document: Json, schema: Json): Generator<Edit> {
         name,
         'wrap',
         (node) => {
-          const { default: value, 'x-default': other, ...own } = node;
+          const { default: _, 'x-default': _x, ...own } = node;
           for (const keyword of Object.keys(own)) delete node[keyword];
           node[name] = [own, ...(name === 'allOf' ? [] : [{ type: types.includes('boolean') ? 'string' : 'boolean' }])];
         },
@@ -263,8 +263,8 @@ function* editsOfSchema(document: Json, schema: Json): Generator<Edit> {
     yield ['not', 'add a loose one', set('not', { const: FRESH })];
   } else yield ['not', 'remove', drop('not')];
   if (schema['if'] === undefined) {
-    yield ['if', 'add', (node) => Object.assign(node, { if: true, then: false })];
-    yield ['if', 'add', (node) => Object.assign(node, { if: { const: FRESH }, then: true, else: false })];
+    yield ['if', 'add', (node) => (set('if', true)(node), set('then', false)(node))];
+    yield ['if', 'add', (node) => (set('if', { const: FRESH })(node), set('else', false)(node))];
     yield ['then', 'add', set('then', false)];
   } else {
     for (const name of ['if', 'then', 'else'].filter((one) => schema[one] !== undefined)) {

@@ -73,17 +73,17 @@ const alterationsFor = (was: Json, is: Json): Alteration[] => {
   const ofArray = (act: (list: unknown[]) => unknown) => (value: unknown) =>
     Array.isArray(value) ? act(value) : value;
   const ofObject = (act: (members: Json) => unknown) => (value: unknown) => (isObject(value) ? act(value) : value);
-  const without = (name: string) => ofObject(({ [name]: _, ...rest }) => rest);
+  const without = (name: string) =>
+    ofObject((members) => Object.fromEntries(Object.entries(members).filter(([own]) => own !== name)));
   const of = (value: unknown) => () => value;
   const acts = [
     ...constants.map(of),
     ...limits.map(of),
-    ...limits
-      .filter((limit) => limit > 0 && limit < 10_000)
-      .flatMap((limit) => [
-        of('x'.repeat(limit)),
-        ofArray((list) => Array.from({ length: limit }, () => list[0] ?? null)),
-      ]),
+    ...limits.flatMap((limit) =>
+      limit > 0 && limit < 10_000
+        ? [of('x'.repeat(limit)), ofArray((list) => Array.from({ length: limit }, () => list[0] ?? null))]
+        : [],
+    ),
     ofArray((list) => [...list, ...list]),
     ...[null, 1, 'fresh', {}].map((value) => ofArray((list) => list.map(() => value))),
     ...[null, 1, 'fresh'].map((value) =>
@@ -138,10 +138,9 @@ const altered = (
 
 const SCHEMA = ['content', 'application/json', 'schema'];
 const itemOf = (id: string): string[] => ['paths', `/api/trpc/${id}`];
-const namedIn = (holder: Json | undefined): [string, Json][] => Object.entries((holder ?? {}) as Record<string, Json>);
+const namedIn = (holder: Json | undefined): [string, Json][] => Object.entries(holder ?? {});
 const exampleOf = (response: Json | undefined, reason: string): Json | undefined =>
-  nodeAt(response ?? {}, ['content', 'application/json', 'examples', reason, 'value', 'error', 'json']) as
-    Json | undefined;
+  nodeAt(response ?? {}, ['content', 'application/json', 'examples', reason, 'value', 'error', 'json']);
 
 /** Makes services of documents: `call` has the original answer, to who holds `scopes`. */
 export const servicesFor = (
@@ -219,7 +218,7 @@ export const servicesFor = (
       if (Array.isArray(value)) return value.map((one) => filled([...at, 'items'], one));
       if (!isObject(value)) return value;
       const fallback = (document: Json, schema: Json): unknown => {
-        const { default: own, 'x-default': other } = { ...resolved(document, schema), ...schema } as Json;
+        const { default: own, 'x-default': other } = { ...resolved(document, schema), ...schema };
         return own ?? other;
       };
       const added = namedIn(b['properties'] as Json).flatMap(([name, member]): [string, unknown][] => {
@@ -259,7 +258,7 @@ export const servicesFor = (
         const { code, message } = {
           ...exampleOf(own, reason),
           ...exampleOf(is[place ?? ''] as Json | undefined, reason),
-        } as Json;
+        };
         const isOther =
           JSON.stringify(exampleOf(own, reason)) !==
           JSON.stringify(exampleOf(is[place ?? ''] as Json | undefined, reason));

@@ -201,7 +201,7 @@ describe('can-i-deploy', () => {
     expect(others).toEqual([]);
     const told = contracts.map(({ consumer }) => [consumer, verdictOf(impacts, consumer)]);
     expect(told).toEqual(
-      contracts.map(({ consumer }) => [consumer, (sendTexts as string[]).includes(consumer) ? 'cannot tell' : 'yes']),
+      contracts.map(({ consumer }) => [consumer, sendTexts.includes(consumer) ? 'cannot tell' : 'yes']),
     );
     for (const contract of contracts) expect(unknownParts(contract, before, now)).toEqual([]);
   });

@@ -298,18 +298,19 @@ const differencesOfAlternatives = (before: SchemaShape, now: SchemaShape, way: D
   return [{ ...told, breaks: !sent.every(isTaken), demands: true }];
 };
 
+const kindOf = (others: unknown): string =>
+  others === false
+    ? 'no others'
+    : isSchema(others) && Object.keys(others).length > 0
+      ? 'others of a form'
+      : 'any others';
+
 /** How additional members differ, where one of both has no schema of them. */
 const differencesOfOthers = (
   { others: a }: SchemaShape,
   { others: b }: SchemaShape,
   way: Direction,
 ): (Difference & { name: string })[] => {
-  const kindOf = (others: unknown): string =>
-    others === false
-      ? 'no others'
-      : isSchema(others) && Object.keys(others).length > 0
-        ? 'others of a form'
-        : 'any others';
   const [from, to] = [kindOf(a), kindOf(b)];
   if (from === to) return [];
   const told = { name: '*', expected: from, came: to };
@@ -344,9 +345,9 @@ const differencesOf = (
   known.set(now.schema, found);
   const [a, b] = [shapeOf(documents.client.document, before), shapeOf(documents.current.document, now)];
   const at = (name: string | undefined, differences: readonly (Difference & Partial<SchemaDifference>)[]): void => {
-    const way = name === undefined ? [] : [name];
-    const node = [a.node, ...way].join('/');
-    for (const one of differences) found.push({ node, ...one, path: [...way, ...(one.path ?? [])] });
+    const own = name === undefined ? [] : [name];
+    const node = [a.node, ...own].join('/');
+    for (const one of differences) found.push({ node, ...one, path: [...own, ...(one.path ?? [])] });
   };
   if (way === 'request' && isAny(now.schema) && !isAny(before.schema)) {
     // It takes whatever comes; what it does with that, the document does not say.
@@ -392,6 +393,10 @@ const differencesOf = (
   return found;
 };
 
+/** The choices of a schema by their meaning; itself, where it has none. */
+const meaningsOf = (document: object, { options }: SchemaShape, whole: string): string[] =>
+  options.length === 0 ? [whole] : options.map((one) => meaningOf(document, one));
+
 /**
  * How the choices of two schemas differ, where one has more of them: that is all that differs then, if one of both is a choice of the
  * other, or has the same besides; undefined where they are to be compared otherwise.
@@ -409,9 +414,7 @@ const differencesOfChoices = (
     return meaningOf(document, rest);
   };
   const [x, y] = [own(client.document, before), own(current.document, now)];
-  const meanings = (document: object, { options }: SchemaShape, whole: string): string[] =>
-    options.length === 0 ? [whole] : options.map((one) => meaningOf(document, one));
-  const [old, fresh] = [meanings(client.document, a, x), meanings(current.document, b, y)];
+  const [old, fresh] = [meaningsOf(client.document, a, x), meaningsOf(current.document, b, y)];
   const gone = fresh.includes('{}') ? [] : old.filter((one) => !fresh.includes(one));
   const came = old.includes('{}') ? [] : fresh.filter((one) => !old.includes(one));
   const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
@@ -473,7 +476,7 @@ const resolved = (document: unknown, value: unknown): unknown => {
 const schemasAside = (pair: Pair, schemas: readonly [unknown, unknown], way: Direction, where: string): Told[] => {
   const [a, b] = schemas.map((schema) => (isSchema(schema) ? schema : {})) as [RawSchema, RawSchema];
   return differencesOf(pair, { schema: a, node: where }, { schema: b, node: where }, way).map(
-    ({ path: _, isOptional: _o, breaks, words: __, absent: ___, demands: ____, ...told }) => ({
+    ({ path: _path, isOptional: _o, breaks, words: _w, absent: _a, demands: _d, ...told }) => ({
       ...told,
       where,
       breaks: false,
@@ -697,13 +700,14 @@ const compareOperations = (pair: Pair, isMessage: boolean): Change[] => {
   });
 };
 
+const whole = (id: string) => ({ operation: id, where: 'the operation', node: id });
+
 const compareAll = (
   documents: Documents,
   [all, others]: readonly [ReadonlyMap<string, DocumentedOperation>, ReadonlyMap<string, DocumentedOperation>],
   isMessage: boolean,
 ): Change[] => {
   const noun = isMessage ? 'message' : 'operation';
-  const whole = (id: string) => ({ operation: id, where: 'the operation', node: id });
   return [
     ...[...all.values()].flatMap((before) => {
       const now = others.get(before.id);
@@ -722,11 +726,12 @@ export const DOCUMENT_ITSELF = 'the document';
 /** What is said of a document itself, of its version and where it is served, and what the comparison of operations reads. */
 const COMPARED = ['openapi', 'info', 'servers', 'security', 'paths', 'webhooks', 'components'];
 
+const pathsOf = (document: object) => (valueAt(document, ['paths']) ?? {}) as Readonly<Record<string, unknown>>;
+
 /** The differences of the current document from a client's. */
 export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => {
   const documents = { client, current, known: { request: new Map(), reply: new Map() } } satisfies Documents;
   const [before, now] = [client.document, current.document];
-  const pathsOf = (document: object) => (valueAt(document, ['paths']) ?? {}) as Readonly<Record<string, unknown>>;
   const [a, b] = [pathsOf(before), pathsOf(now)];
   const called = [...client.operations.values(), ...current.operations.values()].map(({ path }) => path);
   const rest = [

@@ -131,6 +131,10 @@ const typeOf = (value: unknown): string => {
 
 const typesIn = (type: unknown): string[] => [type].flat().map(String);
 
+/** Whether a type is among some, or one that holds it is. */
+const isAmong = (type: string, types: readonly string[]): boolean =>
+  types.includes(type) || (type === 'integer' && types.includes('number'));
+
 /** What a keyword says in two schemas that hold both; undefined where no one value says it. */
 const inBoth = (name: string, one: unknown, other: unknown): unknown => {
   if (one === undefined || isSame(one, other)) return other;
@@ -144,9 +148,7 @@ const inBoth = (name: string, one: unknown, other: unknown): unknown => {
   }
   if (name === 'type') {
     const [a, b] = [typesIn(one), typesIn(other)];
-    const isIn = (type: string, types: string[]) =>
-      types.includes(type) || (type === 'integer' && types.includes('number'));
-    return [...new Set([...a.filter((type) => isIn(type, b)), ...b.filter((type) => isIn(type, a))])];
+    return [...new Set([...a.filter((type) => isAmong(type, b)), ...b.filter((type) => isAmong(type, a))])];
   }
   if (name === 'enum') return (one as unknown[]).filter((word) => (other as unknown[]).includes(word));
   // What is no restriction: the nearer one counts.
@@ -215,9 +217,9 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
       ? enumerated.filter((word) => isSame(word, constants[0]))
       : (enumerated ?? constants);
   const ofWords = Array.isArray(words) ? new Set(words.map(typeOf)) : undefined;
-  const isOfWords = (type: string): boolean =>
-    ofWords?.has(type === 'number' ? 'integer' : type) !== false || ofWords.has(type);
-  const types = ofWords && type === undefined ? ofWords : given && new Set([...given].filter(isOfWords));
+  const isOfWords = (one: string): boolean =>
+    ofWords?.has(one === 'number' ? 'integer' : one) !== false || ofWords.has(one);
+  const types = ofWords && type === undefined ? ofWords : given && new Set([...given].filter((one) => isOfWords(one)));
   const isNullable =
     nullable === true ||
     values.length < choices.length ||
