@@ -140,7 +140,7 @@ const lostParts = (change: Change, { sends, reads, requires = [], decodes, reaso
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
   if (sent !== undefined) return refusedParts(change, sent, sends);
   // Its calls were all refused.
-  if (reads?.length === 0 && requires.length === 0 && !decodes && reasons.length > 0 && /^2\d\d /.test(change.where))
+  if (reads?.length === 0 && requires.length === 0 && !decodes && reasons.length > 0 && /^2\d\d\b/.test(change.where))
     return undefined;
   const answered = outputPlace(change);
   if (answered === undefined) return [];

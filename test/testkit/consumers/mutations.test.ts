@@ -253,8 +253,6 @@ describe('can-i-deploy', () => {
       ],
     );
     if (process.env['UPDATE_RESULTS'] === 'true') writeFileSync(RESULTS, resultsOf(mutants.length, all.length, table));
-    if (process.env['DEBUG_H2'])
-      writeFileSync('/tmp/h2-wrong.json', JSON.stringify({ falselySafe, falselyUnsafe }, null, 1));
     expect(falselySafe).toEqual([]);
     expect(mutants.length).toBe(wanted < all.length ? wanted : all.length);
     expect(falselyUnsafe.length / total.refused).toBeLessThanOrEqual(0.05);

@@ -416,7 +416,10 @@ const differencesOfChoices = (
   const [x, y] = [own(client.document, before), own(current.document, now)];
   const [old, fresh] = [meaningsOf(client.document, a, x), meaningsOf(current.document, b, y)];
   const gone = fresh.includes('{}') ? [] : old.filter((one) => !fresh.includes(one));
-  const came = old.includes('{}') ? [] : fresh.filter((one) => !old.includes(one));
+  // What is only null with another rule is no more than null.
+  const isOfNull = (one: string): boolean => (JSON.parse(one) as RawSchema)['type'] === 'null';
+  const isKnown = (one: string): boolean => old.includes(one) || (isOfNull(one) && old.some(isOfNull));
+  const came = old.includes('{}') ? [] : fresh.filter((one) => !isKnown(one));
   const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
   const isSame = x === y;
   if (isSame && (a.options.length === 0 || b.options.length === 0)) {
