@@ -393,6 +393,9 @@ const differencesOf = (
   return found;
 };
 
+/** Whether a schema, as JSON, is one of null. */
+const isOfNull = (one: string): boolean => (JSON.parse(one) as RawSchema)['type'] === 'null';
+
 /** The choices of a schema by their meaning; itself, where it has none. */
 const meaningsOf = (document: object, { options }: SchemaShape, whole: string): string[] =>
   options.length === 0 ? [whole] : options.map((one) => meaningOf(document, one));
@@ -417,7 +420,6 @@ const differencesOfChoices = (
   const [old, fresh] = [meaningsOf(client.document, a, x), meaningsOf(current.document, b, y)];
   const gone = fresh.includes('{}') ? [] : old.filter((one) => !fresh.includes(one));
   // What is only null with another rule is no more than null.
-  const isOfNull = (one: string): boolean => (JSON.parse(one) as RawSchema)['type'] === 'null';
   const isKnown = (one: string): boolean => old.includes(one) || (isOfNull(one) && old.some(isOfNull));
   const came = old.includes('{}') ? [] : fresh.filter((one) => !isKnown(one));
   const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
