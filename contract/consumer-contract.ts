@@ -134,7 +134,7 @@ const exampleSummary = { ...ofExample, tag, needCount: needs.length, publishedAt
 export const consumerContract = router('consumerContract', {
   publish: procedure({
     summary: 'Publish a contract',
-    description: `Keeps a consumer's contract under a tag, in place of the one before: the operator asks with it before a release. A file by \`record\` or an SDK is one, without its \`$schema\`. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} together.`,
+    description: `Keeps a consumer's contract under a tag, in place of the one before: the operator asks with it before a release. A file by \`record\` or an SDK is one, without its \`$schema\`. A user has ${MAX_CONTRACTS} at most, of ${inBytes(MAX_CONTRACT_BYTES)} in all.`,
     access: 'contract:write',
     effect: 'write',
     input: z.strictObject({

@@ -44,7 +44,10 @@ export interface Consumers {
 }
 
 const INPUT = 'the request /json';
+const META = 'the request /meta';
 const OUTPUT = '200 /result/data/json';
+/** What every client reads of a failure that it handles. */
+const REASON = '/error/json/data/reason';
 const STREAMED = 'each message /json';
 const MESSAGE = 'the request ';
 
@@ -123,14 +126,25 @@ const lacks = (place: string, sent: readonly string[]): boolean => {
 const isWhole = (pointer: string, reads: readonly string[], place: string): boolean =>
   isWithin(place, pointer) && !reads.some((other) => other !== pointer && isWithin(other, pointer));
 
+/** Whether a contract does not say if a need has what changes: what else than the reason is read of a failure, and what is sent beside the input. */
+const isUnrecorded = (change: Change): boolean => {
+  if (placeIn(change, META) !== undefined) return true;
+  const [, place] = /^[45]\d\d (\/.*)$/.exec(change.where) ?? [];
+  return place !== undefined && !isWithin(REASON, place);
+};
+
 /** The parts that a need loses by a change; undefined where it loses nothing. */
 const lostParts = (change: Change, need: Need): string[] | undefined => {
   const { sends, extremes = {}, reads, requires = [], decodes, reasons } = need;
+  if (change.failures && !change.failures.some((reason) => reasons.includes(reason))) return undefined;
   if (change.reason !== undefined) return reasons.includes(change.reason) ? [change.reason] : undefined;
   const sent = placeIn(change, INPUT);
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
   if (sent !== undefined && satisfies(extremes[sent] ?? [], change.limit)) return undefined;
   if (sent !== undefined) return refusedParts(change, sent, sends);
+  // Its calls were all refused.
+  if (reads?.length === 0 && requires.length === 0 && !decodes && reasons.length > 0 && /^2\d\d\b/.test(change.where))
+    return undefined;
   const answered = outputPlace(change);
   if (answered === undefined) return [];
   if (!reads) return [];
@@ -156,7 +170,8 @@ const affectedContract = (change: Change, { consumer, userId, needs }: KnownCont
   if (lost.length === 0) return [];
   const tests = lost.flatMap(({ test }) => test ?? []);
   const parts = [...new Set(lost.flatMap((one) => one.parts))];
-  return [{ consumer, ...(userId !== undefined && { userId }), tests: [...new Set(tests)], parts }];
+  const maybe = isUnrecorded(change) && { maybe: true as const };
+  return [{ consumer, ...(userId !== undefined && { userId }), tests: [...new Set(tests)], parts, ...maybe }];
 };
 
 /** Uses by anonymous callers have the name of a client. */

@@ -5,13 +5,15 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { ConsumerContract } from '../../../contract/consumer-contract.ts';
 import { documented } from '../../../src/testkit/conformance/document/client-document.ts';
 import { changesFor } from '../../../src/testkit/conformance/document/compare.ts';
-import { impactOf, isBroken } from '../../../src/testkit/consumers/impact.ts';
+import { type Impact, impactOf, isBroken, isUnknown } from '../../../src/testkit/consumers/impact.ts';
+import { unknownParts } from '../../../src/testkit/consumers/needs.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { markdownTable } from '../../harness/markdown-table.mjs';
+import { type Exchange, servicesFor } from './mutated-service.ts';
+import { type Json, mutantsOf, sampled } from './mutants.ts';
 import {
   type Answer,
   buildConsumers,
@@ -22,393 +24,132 @@ import {
   startStandIn,
 } from './samples.ts';
 
-// Whether what `can-i-deploy` says is true: the document is mutated in each place and way, and the tests of three consumers, with
-// the TypeScript SDK, the Python SDK and Go's HTTP client, run against a service that takes and answers what the mutant says. Where
-// one fails, the mutant is unsafe.
-
-// oxlint-disable-next-line typescript/no-explicit-any -- schemas that are changed anywhere
-type Json = Record<string, any>;
+// Whether what `can-i-deploy` says is true: the document is mutated in each node and by each kind of edit, and the tests of four
+// consumers run against a service that takes and answers what the mutant says. Where one fails, the mutant is unsafe.
 
 /** For the SDKs to be made, also where what makes them is installed first. */
 const BUILDING_MS = 300_000;
 const RESULTS = new URL('RESULTS.md', import.meta.url);
-const published = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
-/** The operations of the consumers; no other matters to them. */
-const CALLED = ['game.list', 'game.getById', 'game.create', 'user.me', 'user.updateProfile', 'image.list'];
+/** How many mutants are tried; `MUTANTS` is another number, or `all`. */
+const SAMPLE = 300;
+const wanted = process.env['MUTANTS'] === 'all' ? Infinity : Number(process.env['MUTANTS'] ?? SAMPLE);
+const DAY_MS = 86_400_000;
+const SCOPES = ['content:write', 'user:read', 'user:write'] as const;
+const read = (path: string): string => readFileSync(new URL(`../../../openapi/${path}`, import.meta.url), 'utf8');
 
-/** The document of these operations alone, without what binds nobody. */
-const called = ((): string => {
-  const document = JSON.parse(published, (name, value: unknown) =>
+/** The document of the operations that the consumers call alone, with what they refer to; no other matters to them. */
+const documentOf = (ids: readonly string[]): string => {
+  const document = JSON.parse(read('openapi.json'), (name, value: unknown) =>
     name.startsWith('x-code') ? undefined : value,
   ) as Json;
-  const paths = Object.fromEntries(CALLED.map((id) => [`/api/trpc/${id}`, document['paths'][`/api/trpc/${id}`]]));
-  const schemas = document['components'].schemas as Json;
-  const used = new Set<string>();
+  const paths = Object.fromEntries(ids.map((id) => [`/api/trpc/${id}`, document['paths'][`/api/trpc/${id}`] as Json]));
+  const components: Json = { securitySchemes: document['components'].securitySchemes as Json };
   const visit = (value: unknown): void => {
-    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-      if (used.has(name)) continue;
-      used.add(name);
-      visit(schemas[name]);
+    for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)) {
+      const own = (components[kind] ??= {}) as Json;
+      if (own[name] !== undefined) continue;
+      own[name] = document['components'][kind][name] as Json;
+      visit(own[name]);
     }
   };
   visit(paths);
-  const components = { schemas: Object.fromEntries([...used].map((name) => [name, schemas[name]])) };
-  return JSON.stringify({ openapi: document['openapi'], paths, components });
-})();
-
-const newDocument = (): Json => JSON.parse(called) as Json;
-/** As it is published: it is never changed. */
-const original = newDocument();
+  return JSON.stringify({ openapi: document['openapi'], info: document['info'], paths, components });
+};
 
 let app: TestApp;
 let user: TestUser;
 let consumers: Awaited<ReturnType<typeof buildConsumers>>;
 let standIn: Awaited<ReturnType<typeof startStandIn>>;
-let contracts: ConsumerContract[];
+const contracts: ConsumerContract[] = [];
 const running = new Map<string, RunningConsumer>();
-
-/** The calls of a consumer, and how the service answers them. */
-interface Exchange extends SentCall {
-  answer: Answer;
-}
 const exchanges = new Map<string, Exchange[]>();
 /** What came of the tests of a consumer, by how its calls were answered. */
-const outcomes = new Map<string, boolean>();
-/** How the service words a failure. */
-let failure: Json;
+const outcomes = new Map<string, string>();
+
+/** How the service as it is answers a call. */
+const call = async ({ id, headers, body }: SentCall): Promise<Answer> => {
+  const authorization = headers['authorization'] && { Authorization: `Bearer ${user.key}` };
+  const reply = await fetch(`${app.url}/api/trpc/${id}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...authorization },
+    body: JSON.stringify(body),
+  });
+  const {
+    'content-length': _,
+    connection: _c,
+    'keep-alive': _k,
+    'transfer-encoding': _t,
+    ...rest
+  } = Object.fromEntries(reply.headers);
+  return { status: reply.status, headers: rest, body: await reply.json() };
+};
 
 /** Records the contract of a consumer, and its calls. */
 const record = async (consumer: string): Promise<ConsumerContract> => {
   const made: Exchange[] = [];
   exchanges.set(consumer, made);
-  standIn.service = async ({ id, input }) => {
-    const { status, body } = await app.send(id as never, input, user.key);
-    const answer = { status, body: body as object };
-    made.push({ id, input, answer });
+  standIn.service = async (sent) => {
+    const answer = await call(sent);
+    made.push({ ...sent, answer });
     return answer;
   };
   return consumers.record(consumer, standIn.url);
 };
 
-const resolved = (document: Json, schema: Json): Json =>
-  typeof schema['$ref'] === 'string'
-    ? resolved(document, document['components'].schemas[schema['$ref'].split('/').at(-1) as string] as Json)
-    : schema;
-
-/** What is directly within a schema. */
-const innerOf = (schema: Json): Json[] =>
-  [
-    ...Object.values((schema['properties'] ?? {}) as Json),
-    schema['items'],
-    schema['additionalProperties'],
-    ...((schema['anyOf'] ?? []) as Json[]),
-  ].filter((inner): inner is Json => typeof inner === 'object' && inner !== null);
-
-/** All schemas of requests, or of replies with status 200, with their references followed, each once. */
-const schemasOf = (document: Json, side: 'request' | 'reply'): Json[] => {
-  const found = new Set<Json>();
-  const visit = (schema: Json): void => {
-    const own = resolved(document, schema);
-    if (found.has(own)) return;
-    found.add(own);
-    innerOf(own).forEach(visit);
-  };
-  for (const { post } of Object.values(document['paths'] as Json) as Json[]) {
-    const holder = (side === 'request' ? post['requestBody'] : post['responses']['200']) as Json;
-    visit(
-      resolved(document, holder['content']['application/json'].schema as Json)['properties'][
-        side === 'request' ? 'json' : 'result'
-      ],
-    );
-  }
-  return [...found];
-};
-
-/** Applies a change to each place of a reply that a schema describes. */
-const changeReply = (
-  document: Json,
-  schema: Json,
-  value: unknown,
-  target: Json,
-  act: (holder: unknown) => unknown,
-): unknown => {
-  const own = resolved(document, schema);
-  let now = own === target ? act(value) : value;
-  if (Array.isArray(now) && own['items']) {
-    now = now.map((one) => changeReply(document, own['items'] as Json, one, target, act));
-  } else if (typeof now === 'object' && now !== null) {
-    const members = (own['properties'] ?? {}) as Json;
-    now = Object.fromEntries(
-      Object.entries(now).map(([name, one]) => {
-        const inner = (members[name] ?? own['additionalProperties']) as unknown;
-        return [name, typeof inner === 'object' ? changeReply(document, inner as Json, one, target, act) : one];
-      }),
-    );
-  }
-  for (const choice of (own['anyOf'] ?? []) as Json[]) {
-    if (now !== null && choice['type'] !== 'null') now = changeReply(document, choice, now, target, act);
-  }
-  return now;
-};
-
-interface Mutant {
-  kind: string;
-  apply: () => void;
-  /** Of a reply: the schema whose values change, and how. */
-  target?: Json;
-  answer?: (value: unknown) => unknown;
-  /** Of an operation: how its call ends instead. */
-  instead?: { id: string; reason: string; only?: string };
-}
-
-const isObject = (schema: Json): boolean => schema['properties'] !== undefined;
-const without = (name: string) => (value: unknown) =>
-  Object.fromEntries(Object.entries(value as Json).filter(([own]) => own !== name));
-const withMember = (name: string, made: unknown) => (value: unknown) =>
-  Object.hasOwn(value as Json, name) ? { ...(value as Json), [name]: made } : value;
-
-const requestMutants = (schemas: readonly Json[]): Mutant[] =>
-  schemas.flatMap((schema): Mutant[] => {
-    const members = (schema['properties'] ?? {}) as Json;
-    const required = (schema['required'] ?? []) as string[];
-    const ofMembers = isObject(schema)
-      ? Object.keys(members).flatMap((name): Mutant[] => [
-          { kind: 'request: remove a member', apply: () => void delete members[name] },
-          {
-            kind: 'request: rename a member',
-            apply: () => {
-              members[`${name}New`] = members[name];
-              delete members[name];
-            },
-          },
-          ...(required.includes(name)
-            ? [
-                {
-                  kind: 'request: stop to require a member',
-                  apply: () => void (schema['required'] = required.filter((one) => one !== name)),
-                },
-              ]
-            : [{ kind: 'request: require a member', apply: () => void (schema['required'] = [...required, name]) }]),
-        ])
-      : [];
-    const words = schema['enum'] as string[] | undefined;
-    const limits = ['maxLength', 'maximum', 'maxItems', 'maxProperties'].filter((name) => name in schema);
-    const least = ['minLength', 'minimum', 'minItems'].filter((name) => name in schema);
-    const texts = schema['type'] === 'string' || (Array.isArray(schema['type']) && schema['type'].includes('string'));
-    return [
-      ...ofMembers,
-      ...(isObject(schema)
-        ? [
-            { kind: 'request: add a member', apply: () => void (members['fresh'] = { type: 'string' }) },
-            {
-              kind: 'request: add a required member',
-              apply: () => {
-                members['fresh'] = { type: 'string' };
-                schema['required'] = [...required, 'fresh'];
-              },
-            },
-          ]
-        : []),
-      ...(words ?? []).map((word) => ({
-        kind: 'request: remove a word',
-        apply: () => void (schema['enum'] = words?.filter((one) => one !== word)),
-      })),
-      ...(words ? [{ kind: 'request: add a word', apply: () => void (schema['enum'] = [...words, 'fresh']) }] : []),
-      ...limits.flatMap((name) => [
-        { kind: 'request: narrow a limit', apply: () => void (schema[name] = 0) },
-        { kind: 'request: widen a limit', apply: () => void (schema[name] = schema[name] * 2) },
-      ]),
-      ...least.map((name) => ({ kind: 'request: narrow a limit', apply: () => void (schema[name] = 1_000_000) })),
-      ...(texts && !words
-        ? [
-            { kind: 'request: another pattern', apply: () => void (schema['pattern'] = '^never$') },
-            { kind: 'request: another type', apply: () => void Object.assign(schema, { type: 'integer' }) },
-          ]
-        : []),
-    ];
-  });
-
-const replyMutants = (schemas: readonly Json[]): Mutant[] =>
-  schemas.flatMap((schema): Mutant[] => {
-    const members = (schema['properties'] ?? {}) as Json;
-    const required = (schema['required'] ?? []) as string[];
-    const leaveOut = (name: string) => () => void (schema['required'] = required.filter((one) => one !== name));
-    const ofMembers = Object.keys(members).flatMap((name): Mutant[] => [
-      {
-        kind: 'reply: remove a member',
-        apply: () => {
-          delete members[name];
-          leaveOut(name)();
-        },
-        target: schema,
-        answer: without(name),
-      },
-      {
-        kind: 'reply: rename a member',
-        apply: () => {
-          members[`${name}New`] = members[name];
-          delete members[name];
-          leaveOut(name)();
-        },
-        target: schema,
-        answer: without(name),
-      },
-      { kind: 'reply: a member may be missing', apply: leaveOut(name), target: schema, answer: without(name) },
-      {
-        kind: 'reply: another type',
-        apply: () => void (members[name] = { type: 'boolean' }),
-        target: schema,
-        answer: withMember(name, true),
-      },
-      {
-        kind: 'reply: a member may be null',
-        apply: () => void (members[name] = { anyOf: [members[name], { type: 'null' }] }),
-        target: schema,
-        answer: withMember(name, null),
-      },
-    ]);
-    const words = schema['enum'] as string[] | undefined;
-    return [
-      ...ofMembers,
-      ...(isObject(schema)
-        ? [
-            {
-              kind: 'reply: add a member',
-              apply: () => void (members['fresh'] = { type: 'string' }),
-              target: schema,
-              answer: (value: unknown) => ({ ...(value as Json), fresh: 'x' }),
-            },
-          ]
-        : []),
-      ...(words
-        ? [
-            {
-              kind: 'reply: add a word',
-              apply: () => void (schema['enum'] = [...words, 'fresh']),
-              target: schema,
-              answer: () => 'fresh',
-            },
-            ...words.map((word) => ({
-              kind: 'reply: remove a word',
-              apply: () => void (schema['enum'] = words.filter((one) => one !== word)),
-            })),
-          ]
-        : []),
-    ];
-  });
-
-const operationMutants = (document: Json): Mutant[] =>
-  CALLED.flatMap((id): Mutant[] => {
-    const paths = document['paths'] as Json;
-    const path = `/api/trpc/${id}`;
-    const { post } = paths[path] as Json;
-    const reasons = Object.entries(post['responses'] as Json).flatMap(([, { content }]) => {
-      const examples = (content['application/json'].examples ?? {}) as Json;
-      return Object.keys(examples)
-        .filter((name) => /^[A-Z_]+$/.test(name))
-        .map((name) => ({ examples, name }));
-    });
-    return [
-      {
-        kind: 'operation: remove it',
-        apply: () => void delete paths[path],
-        instead: { id, reason: 'PROCEDURE_NOT_FOUND' },
-      },
-      {
-        kind: 'operation: rename it',
-        apply: () => {
-          post['operationId'] = `${id}New`;
-          paths[`${path}New`] = paths[path];
-          delete paths[path];
-        },
-        instead: { id, reason: 'PROCEDURE_NOT_FOUND' },
-      },
-      ...reasons.map(({ examples, name }) => ({
-        kind: 'operation: rename a reason',
-        apply: () => {
-          examples[`${name}_NEW`] = examples[name];
-          delete examples[name];
-        },
-        instead: { id, reason: `${name}_NEW`, only: name },
-      })),
-    ];
-  });
-
-const mutantsOf = (document: Json): Mutant[] => [
-  ...requestMutants(schemasOf(document, 'request')),
-  ...replyMutants(schemasOf(document, 'reply')),
-  ...operationMutants(document),
-];
-
-/** Validators of the requests of a document, by operation. */
-const validatorsOf = (document: Json) => {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
-  ajv.addSchema({ $id: 'document', components: document['components'] as object });
-  const made = new Map<string, ValidateFunction>();
-  return (id: string): ValidateFunction => {
-    const request = original['paths'][`/api/trpc/${id}`].post['requestBody'].content['application/json'].schema as Json;
-    const valid = made.get(id) ?? ajv.compile({ $ref: `document${request['$ref']}` });
-    made.set(id, valid);
-    return valid;
-  };
-};
-
-const refusal = (reason: string, status: number): Answer => {
-  const body = structuredClone(failure);
-  Object.assign(body['error'].json.data as Json, { reason, httpStatus: status });
-  return { status, body };
-};
-
-/** How a service with a mutant answers a call. */
-const answerTo = (
-  { id, input, answer: { status, body } }: Exchange,
-  takes: (id: string) => ValidateFunction,
-  { target, answer, instead }: Mutant,
-): Answer => {
-  const isMutated = instead?.id === id;
-  if (isMutated && instead.only === undefined) return refusal(instead.reason, 404);
-  if (!takes(id)({ json: input })) return refusal('VALIDATION_FAILED', 400);
-  const reason = (body as Json)['error']?.json.data.reason as string | undefined;
-  if (reason !== undefined)
-    return isMutated && reason === instead.only ? refusal(instead.reason, status) : { status, body };
-  if (!target || !answer) return { status, body };
-  // By the document as it was: the mutant may not have the place any more.
-  const { post: was } = original['paths'][`/api/trpc/${id}`] as Json;
-  const schema = was['responses']['200'].content['application/json'].schema as Json;
-  return { status, body: changeReply(original, schema, body, target, answer) as object };
-};
-
 /** Answers calls that are known, and no other. */
 const playing =
   (known: readonly Exchange[]): Service =>
-  ({ id, input }) => {
-    const found = known.find((one) => one.id === id && JSON.stringify(one.input) === JSON.stringify(input));
-    if (!found) throw new Error(`${id} was called otherwise: ${JSON.stringify(input)}`);
+  ({ id, body }) => {
+    const found = known.find((one) => one.id === id && JSON.stringify(one.body) === JSON.stringify(body));
+    if (!found) throw new Error(`${id} was called otherwise: ${JSON.stringify(body)}`);
     return found.answer;
   };
 
-/** Whether a consumer's tests pass against a service with a mutant. What is answered alike is tried once. */
-const bears = async (consumer: string, takes: (id: string) => ValidateFunction, mutant: Mutant): Promise<boolean> => {
-  const answered = (exchanges.get(consumer) ?? []).map((one) => ({ ...one, answer: answerTo(one, takes, mutant) }));
-  const key = JSON.stringify([consumer, answered]);
-  const known = outcomes.get(key);
-  if (known !== undefined) return known;
-  standIn.service = playing(answered);
-  const isBorne = (await running.get(consumer)?.run()) === 'passed';
-  outcomes.set(key, isBorne);
-  return isBorne;
+/** `passed`, or why a test of a consumer fails by one of several answers. What is answered alike is tried once. */
+const outcomeOf = async (consumer: string, variants: readonly Exchange[][]): Promise<string> => {
+  for (const answered of variants) {
+    const key = JSON.stringify([consumer, answered.map(({ id, body, answer }) => [id, body, answer])]);
+    let outcome = outcomes.get(key);
+    if (outcome === undefined) {
+      standIn.service = playing(answered);
+      outcome = (await running.get(consumer)?.run()) ?? '';
+      outcomes.set(key, outcome);
+    }
+    if (outcome !== 'passed') return outcome;
+  }
+  return 'passed';
+};
+
+type Verdict = 'yes' | 'no' | 'cannot tell';
+
+/** What `can-i-deploy` says of one consumer. */
+const verdictOf = (impacts: readonly Impact[], consumer: string): Verdict => {
+  const own = impacts.map((impact) => ({
+    ...impact,
+    affected: impact.affected.filter((one) => one.consumer === consumer),
+  }));
+  return own.some(isBroken) ? 'no' : own.some(isUnknown) ? 'cannot tell' : 'yes';
 };
 
 beforeAll(async () => {
-  [app, consumers, standIn] = await Promise.all([startApp(), buildConsumers(), startStandIn()]);
-  user = await app.aUser({ scopes: ['content:write', 'user:read', 'user:write'] });
+  let now = Date.now() - 400 * DAY_MS;
+  [app, consumers, standIn] = await Promise.all([
+    startApp({ now: () => new Date(now) }),
+    buildConsumers(),
+    startStandIn(),
+  ]);
+  user = await app.aUser({ scopes: SCOPES });
   await app.aGame({ title: 'One', tagNames: ['rpg'], coverUrl: 'https://a.example/c.png' }, user);
-  await app.anImagePost({}, user);
-  failure = (await app.send('game.getById', { id: 'none' })).body as Json;
-  contracts = [];
-  for (const [consumer, program] of Object.entries(consumers.programs)) {
+  await app.anImagePost({ title: 'One' }, user);
+  now = Date.now();
+  await app.aGame({ title: 'Two', isFree: false }, user);
+  await app.anImagePost({ title: 'Two' }, user);
+  now += 1000;
+  await app.aGame({ title: 'Three' }, user);
+  // What a consumer makes does not matter to others.
+  for (const consumer of ['shop-web', 'profile-page', 'ranking-bot', 'author-tool']) {
     contracts.push(await record(consumer));
-    running.set(consumer, startConsumer(program, standIn.url));
+    running.set(consumer, startConsumer(consumers.programs[consumer]!, standIn.url));
   }
 }, BUILDING_MS);
 afterAll(async () => {
@@ -418,62 +159,103 @@ afterAll(async () => {
   await app.stop();
 });
 
-describe('can-i-deploy, for mutants of the document', () => {
-  test('calls none safe that breaks a consumer, and few unsafe that break none', async () => {
+/** The page of results. */
+const resultsOf = (tried: number, all: number, table: string): string => `# Is \`can-i-deploy\` right?
+
+\`MUTANTS=${process.env['MUTANTS'] ?? SAMPLE} UPDATE_RESULTS=true TEST_TIER=long npm test -- --selectProjects sqlite --coverage=false test/testkit/consumers/mutations.test.ts\`
+wrote this page. It edits the published document in each node of the operations that four consumers call, in each way that JSON Schema
+2020-12 and OpenAPI 3.1 allow there: ${all} mutants, of which it tried ${tried}, spread evenly. It runs the tests of the consumers against a
+service that takes and answers what the mutant says. One has the TypeScript SDK and one the Python SDK, which recorded their contracts;
+of one in Go and one with the client of tRPC, the proxy recorded the calls, and what they read is told by hand.
+
+All pairs of a mutant and a consumer count, also where the consumer does not call the operation. Without \`MUTANTS\`, as in CI,
+${SAMPLE} mutants are tried, and held to the same: no pair is falsely safe, at most 5 % of the noes are falsely unsafe, and of at most 10 % of the
+pairs it cannot tell.
+
+${table}
+
+Not looked at:
+
+- Several edits at once.
+- Webhooks, callbacks, streams, batches, and reads by GET.
+- \`$dynamicRef\`, \`$id\` and \`$vocabulary\`; \`content\` of parameters; media types other than JSON; documents of OpenAPI 3.0.
+- Fewer answers than before, and failures that are new: the tests run against the answers as they were.
+- Consumers known by their recorded use alone.
+- Texts that 1.1.0 no longer takes: of the release after 1.0.0, the two consumers that send texts get no yes.
+`;
+
+describe('can-i-deploy', () => {
+  // 1.1.0 takes fewer texts than 1.0.0, such as those with control characters. Whether a consumer sends such, no contract says.
+  const TEXTS = /^the request .*: pattern/;
+  test.each([
+    ['1.0.0', 'released/1.0.0/openapi.json', 'released/1.1.0/openapi.json', ['author-tool', 'profile-page']],
+    ['1.1.0', 'released/1.1.0/openapi.json', 'openapi.json', []],
+  ])('says yes to the release after %s, but for texts', async (_, old, fresh, sendTexts) => {
+    const before = documented(old, JSON.parse(read(old)) as Json);
+    const now = documented(fresh, JSON.parse(read(fresh)) as Json);
+    const { impacts } = await impactOf(changesFor(before, now), { contracts });
+    const doubts = impacts.filter((impact) => isBroken(impact) || isUnknown(impact));
+    const others = doubts
+      .map((impact) => `${impact.operation}, ${impact.where}: ${impact.expected} → ${impact.came}`)
+      .filter((told) => !TEXTS.test(told.slice(told.indexOf(', ') + 2)));
+    expect(others).toEqual([]);
+    const told = contracts.map(({ consumer }) => [consumer, verdictOf(impacts, consumer)]);
+    expect(told).toEqual(
+      contracts.map(({ consumer }) => [consumer, sendTexts.includes(consumer) ? 'cannot tell' : 'yes']),
+    );
+    for (const contract of contracts) expect(unknownParts(contract, before, now)).toEqual([]);
+  });
+
+  test('calls no mutant safe that breaks a consumer, and few unsafe that break none', async () => {
+    const ids = [...new Set(contracts.flatMap(({ needs }) => needs.map(({ operation }) => operation)))].toSorted();
+    const text = documentOf(ids);
+    const original = JSON.parse(text) as Json;
     const before = documented('before', original);
-    const none = { mutants: 0, broken: 0, refused: 0, falselySafe: 0, falselyUnsafe: 0, untold: 0 };
+    const failure = [...exchanges.values()].flat().find(({ answer }) => answer.status >= 400)?.answer.body as Json;
+    const serviceOf = servicesFor(original, call, failure, SCOPES);
+    const none = { pairs: 0, broken: 0, refused: 0, falselySafe: 0, falselyUnsafe: 0, untold: 0 };
     const rows = new Map<string, typeof none>();
     const falselySafe: string[] = [];
     const falselyUnsafe: string[] = [];
-    const targets = mutantsOf(original).map(({ target }) => target);
-    const usual = validatorsOf(original);
-    for (const [index, target] of targets.entries()) {
-      const document = newDocument();
-      const { target: _, ...mutant } = mutantsOf(document)[index] as Mutant;
-      mutant.apply();
+    const all = mutantsOf(original, ids);
+    const mutants = sampled(all, wanted);
+    for (const { kind, edit, path, apply } of mutants) {
+      const document = JSON.parse(text) as Json;
+      apply(document);
       const { impacts } = await impactOf(changesFor(before, documented('now', document)), { contracts });
-      const takes = mutant.kind.startsWith('request') ? validatorsOf(document) : usual;
+      const service = serviceOf(document, path);
       for (const consumer of running.keys()) {
-        const concern = impacts.filter(({ affected }) => affected.some((one) => one.consumer === consumer));
-        const isRefused = concern.some(isBroken);
-        const isUntold = !isRefused && (concern.length > 0 || impacts.some(({ concernsAll }) => concernsAll));
-        const isSafe = !isRefused && !isUntold;
-        const isBorne = await bears(consumer, takes, { ...mutant, ...(target && { target }) });
-        const row = rows.get(mutant.kind) ?? { ...none };
-        row.mutants += 1;
+        const verdict = verdictOf(impacts, consumer);
+        const outcome = await outcomeOf(consumer, await service.answers(exchanges.get(consumer) ?? []));
+        const isBorne = outcome === 'passed';
+        const row = rows.get(kind) ?? { ...none };
+        rows.set(kind, row);
+        row.pairs += 1;
         row.broken += isBorne ? 0 : 1;
-        row.falselySafe += isSafe && !isBorne ? 1 : 0;
-        row.refused += isRefused ? 1 : 0;
-        row.falselyUnsafe += isRefused && isBorne ? 1 : 0;
-        row.untold += isUntold ? 1 : 0;
-        rows.set(mutant.kind, row);
-        if (!isUntold && isSafe !== isBorne) {
-          const told = impacts.map(
-            ({ operation, where, expected, came }) => `${operation} ${where}: ${expected} → ${came}`,
-          );
-          (isSafe ? falselySafe : falselyUnsafe).push(`${consumer}, ${mutant.kind}: ${told.join('; ')}`);
-        }
+        row.refused += verdict === 'no' ? 1 : 0;
+        row.falselySafe += verdict === 'yes' && !isBorne ? 1 : 0;
+        row.falselyUnsafe += verdict === 'no' && isBorne ? 1 : 0;
+        row.untold += verdict === 'cannot tell' ? 1 : 0;
+        const told = `${consumer}, ${kind}, ${edit}, at ${path.join('/')}: ${verdict}, and its tests: ${outcome}`;
+        if (verdict === 'yes' && !isBorne) falselySafe.push(told);
+        if (verdict === 'no' && isBorne) falselyUnsafe.push(told);
       }
     }
     const total = { ...none };
-    for (const row of rows.values()) {
+    for (const row of rows.values())
       for (const name of Object.keys(none) as (keyof typeof none)[]) total[name] += row[name];
-    }
     const line = (kind: string, row: typeof total) => [kind, ...Object.values(row).map(String)];
     const table = markdownTable(
       ['Change', 'Mutants × consumers', 'Break one', 'No', 'Falsely safe', 'Falsely unsafe', 'Cannot tell'],
-      [...Array.from(rows, ([kind, row]) => line(kind, row)), line('all', total)],
+      [
+        ...Array.from(rows, ([kind, row]) => line(kind, row)).toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)),
+        line('all', total),
+      ],
     );
-    if (process.env['UPDATE_RESULTS'] === 'true') {
-      writeFileSync(
-        RESULTS,
-        `# Is \`can-i-deploy\` right?\n\n\`UPDATE_RESULTS=true TEST_TIER=long npm test -- test/testkit/consumers/mutations.test.ts\` wrote this table. It mutates the published\ndocument in each place that three consumers use, and runs their tests against a service that takes and answers what the mutant says.\nOne has the TypeScript SDK and one the Python SDK, which recorded their contracts; the third is in Go, and its reads are told by hand.\n\n${table}\n`,
-      );
-    }
+    if (process.env['UPDATE_RESULTS'] === 'true') writeFileSync(RESULTS, resultsOf(mutants.length, all.length, table));
     expect(falselySafe).toEqual([]);
-    expect(targets.length).toBeGreaterThan(200);
+    expect(mutants.length).toBe(wanted < all.length ? wanted : all.length);
     expect(falselyUnsafe.length / total.refused).toBeLessThanOrEqual(0.05);
-    expect(total.untold / total.mutants).toBeLessThanOrEqual(0.1);
-    expect(readFileSync(RESULTS, 'utf8')).toContain(table);
-  });
+    expect(total.untold / total.pairs).toBeLessThanOrEqual(0.1);
+  }, 7_200_000);
 });

@@ -13,7 +13,7 @@ import { type ConsumerContract, parseConsumerContract } from '../../../contract/
 import { version } from '../../../src/base/version.ts';
 import { contractOf, startRecordingProxy } from '../../../src/testkit/consumers/recording-proxy.ts';
 
-// Three consumers, each in a language of its own, and the service that their tests call.
+// Four consumers, each with a client of its own, and the service that their tests call.
 
 declare global {
   /** The paths of what compiles or runs them, set by jest.config.mjs. */
@@ -23,16 +23,18 @@ declare global {
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const execute = promisify(execFile);
 
-/** A reply: its status and its body. */
+/** A reply: a body that is undefined is none. */
 export interface Answer {
   status: number;
-  body: object;
+  headers: Record<string, string>;
+  body: unknown;
 }
 
-/** A call: its operation, and the input as it came. */
+/** A call, as it came: its operation, its headers by their names in lower case, and its body. */
 export interface SentCall {
   id: string;
-  input: object;
+  headers: Readonly<Record<string, string>>;
+  body: unknown;
 }
 
 /** What calls are answered by. */
@@ -46,13 +48,20 @@ export const startStandIn = async () => {
     stop: () => server.close().closeAllConnections(),
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { json } = JSON.parse((await buffer(request)).toString()) as { json: object };
-    const { status, body } = await standIn.service({ id: (request.url ?? '').replace('/api/trpc/', ''), input: json });
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    const sent = JSON.parse((await buffer(request)).toString()) as unknown;
+    const id = (request.url ?? '').replace('/api/trpc/', '');
+    const { status, headers, body } = await standIn.service({
+      id,
+      headers: request.headers as SentCall['headers'],
+      body: sent,
+    });
+    response.writeHead(status, headers).end(body === undefined ? '' : JSON.stringify(body));
   };
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
+  // Consumers keep their connections, and wait long between their runs.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -99,10 +108,19 @@ export const startConsumer = (
   };
 };
 
-/** Of the consumer without an SDK: what its tests read, by the operation. */
-const READS: Record<string, string[]> = {
-  'user.updateProfile': ['/bio', '/socialLinks/*'],
-  'image.list': ['/items/*/id', '/items/*/imageCount', '/totalRelation'],
+/** Of the consumers without an SDK: what their tests read, by the operation. */
+const READS: Record<string, Record<string, string[]>> = {
+  'profile-page': {
+    'user.updateProfile': ['/bio', '/socialLinks/*'],
+    'image.list': ['/items/*/id', '/items/*/title', '/items/*/imageCount', '/totalRelation'],
+  },
+  'ranking-bot': {
+    'game.list': [
+      ...['title', 'isFree', 'likeCount', 'author/nickname', 'viewer/favorited'].map((name) => `/items/*/${name}`),
+      '/nextCursor',
+    ],
+    'user.me': ['/nickname', '/avatar', '/createdAt'],
+  },
 };
 
 /** Builds what the consumers are made with, in a folder that is gone afterwards. */
@@ -130,6 +148,7 @@ export const buildConsumers = async () => {
       env: { PYTHONPATH: join(folder, 'python') },
     },
     'profile-page': { command: built, args: [], env: {} },
+    'ranking-bot': { command: process.execPath, args: [sample('ranking-bot.mjs')], env: {} },
   };
 
   /** Has the SDK of a consumer record its contract, or the proxy where there is none. */
@@ -143,9 +162,10 @@ export const buildConsumers = async () => {
     await running.stop();
     await proxy.stop();
     if (came !== 'passed') throw new Error(`${consumer}: ${came}`);
-    if (consumer !== 'profile-page') return parseConsumerContract(file, readFileSync(file, 'utf8'));
+    const told = READS[consumer];
+    if (!told) return parseConsumerContract(file, readFileSync(file, 'utf8'));
     const { needs, ...rest } = contractOf({ consumer, contract: version }, proxy.recorder);
-    return { ...rest, needs: needs.map((need) => ({ ...need, reads: READS[need.operation] ?? [] })) };
+    return { ...rest, needs: needs.map((need) => ({ ...need, reads: told[need.operation] ?? [] })) };
   };
 
   return { programs, record, remove: () => rmSync(folder, { recursive: true }) };

@@ -2,7 +2,15 @@ import { pointerOf } from '../../../../contract/issues.ts';
 import { show } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import { type ClientDocument, type DocumentedOperation, membersOf } from './client-document.ts';
-import { FOR_PEOPLE, meaningOf, type PlacedSchema, type RawSchema, type SchemaShape, shapeOf } from './schema.ts';
+import {
+  asObject,
+  FOR_PEOPLE,
+  meaningOf,
+  type PlacedSchema,
+  type RawSchema,
+  type SchemaShape,
+  shapeOf,
+} from './schema.ts';
 
 /** A difference between the document of a client and the current one. */
 export interface Change {
@@ -29,6 +37,8 @@ export interface Change {
   limit?: { name: string; value: number };
   /** A reason that no longer comes, or comes otherwise: who handles it may not handle that. */
   reason?: string;
+  /** The reasons of the failures that it is about: who handles none of them is not concerned. */
+  failures?: readonly string[];
 }
 
 /** Which way values go: a client must be understood in what it sends, and understand what it gets. */
@@ -101,13 +111,29 @@ const differencesOfSets = (
   ];
 };
 
+/** The limits of a schema that bind: an exclusive one as the other, and none that no value can exceed. */
+const limitsOf = ({ types, limits, others, rules, members }: SchemaShape): Readonly<Record<string, number>> => {
+  const { exclusiveMinimum, exclusiveMaximum, ...own } = limits;
+  const step = types?.has('integer') && !types.has('number') ? 1 : Number.MIN_VALUE;
+  const minimum = Math.max(own['minimum'] ?? -Infinity, (exclusiveMinimum ?? -Infinity) + step);
+  const maximum = Math.min(own['maximum'] ?? Infinity, (exclusiveMaximum ?? Infinity) - step);
+  const most = others === false && !rules['patternProperties'] ? Object.keys(members).length : Infinity;
+  const maxProperties = Math.min(own['maxProperties'] ?? Infinity, most);
+  const all = { ...own, minimum, maximum, maxProperties };
+  return Object.fromEntries(
+    Object.entries(all).filter(([name, limit]) => Number.isFinite(limit) && !(/^min[LIP]/.test(name) && limit === 0)),
+  );
+};
+
 /** Limits that now refuse inputs that a client may send, or allow replies that it may not bear. */
 const differencesOfLimits = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
-  const names = new Set([...Object.keys(before.limits), ...Object.keys(now.limits)]);
+  const [limits, others] = [limitsOf(before), limitsOf(now)];
+  // Members that come and go are told of themselves.
+  const names = new Set([...Object.keys(limits), ...Object.keys(others)]);
   return [...names].flatMap((name): Difference[] => {
-    const [a, b] = [before.limits[name], now.limits[name]];
-    if (a === b) return [];
-    const isUpper = /^(?:exclusiveM|m)ax/.test(name);
+    const [a, b] = [limits[name], others[name]];
+    if (a === b || (name === 'maxProperties' && before.limits[name] === now.limits[name])) return [];
+    const isUpper = name.startsWith('max');
     const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [-(a ?? -Infinity), -(b ?? -Infinity)];
     const { breaks, ...told } = difference(to < from, way, {
       expected: `${name} ${a ?? 'none'}`,
@@ -131,11 +157,27 @@ const differencesOfRules = (
     if (a === b || (a === undefined && unknownBefore.includes(name))) return [];
     const told = { expected: `${name} ${a ?? 'none'}`, came: b ?? 'none' };
     if (name === 'format' && way === 'reply' && a !== undefined) return [{ ...told, breaks: true }];
+    // Such a member is not sent, or does not come.
+    if (name === (way === 'request' ? 'readOnly' : 'writeOnly'))
+      return [{ ...told, breaks: b === 'true', ...(way === 'reply' && { absent: true as const }) }];
     // One that goes allows more, and one that comes allows less.
-    const isHarmless = (way === 'request' ? b : a) === undefined && RESTRICTIONS.has(name);
+    const isHarmless =
+      NOTES.has(name) || ((way === 'request' ? b : a) === undefined && isRestriction(name, [before, now]));
     return [{ ...told, breaks: false, ...(!isHarmless && { unsure: true as const }) }];
   });
 };
+
+/** The rules that allow and refuse nothing in JSON. */
+const NOTES: ReadonlySet<string> = new Set([
+  '$defs',
+  'x-required-any-of',
+  '$anchor',
+  '$id',
+  'xml',
+  'discriminator',
+  'readOnly',
+  'writeOnly',
+]);
 
 /** The rules that do nothing but refuse values. */
 const RESTRICTIONS: ReadonlySet<string> = new Set([
@@ -145,30 +187,62 @@ const RESTRICTIONS: ReadonlySet<string> = new Set([
   'multipleOf',
   'propertyNames',
   'dependentRequired',
+  'dependentSchemas',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+  'allOf',
+  'unevaluatedItems',
+  'unevaluatedProperties',
 ]);
 
-/** What a member has that is left out, and whether its users are told to do without it. */
-const differencesOfNotes = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
-  const [from, to] = [before.fallback, now.fallback].map(
-    (value) => `default ${value === undefined ? 'none' : show(value)}`,
-  ) as [string, string];
-  return [
-    ...(JSON.stringify(before.fallback) === JSON.stringify(now.fallback)
-      ? []
-      : [
-          { expected: from, came: to, breaks: way === 'request', ...(way === 'request' && { demands: true as const }) },
-        ]),
-    ...(before.isDeprecated === now.isDeprecated
-      ? []
-      : [
-          {
-            expected: before.isDeprecated ? 'deprecated' : 'not deprecated',
-            came: now.isDeprecated ? 'deprecated' : 'not',
-            breaks: false,
-          },
-        ]),
-  ];
+/** Whether a rule does nothing but refuse values: what it names may be exempt from another rule. */
+const isRestriction = (name: string, shapes: readonly SchemaShape[]): boolean => {
+  if (shapes.some(({ rules }) => Object.keys(rules).some((other) => other !== name && other.startsWith('unevaluated'))))
+    return ['pattern', 'format', 'uniqueItems', 'multipleOf'].includes(name);
+  if (name === 'patternProperties') return shapes.every(({ others }) => isAny(others));
+  if (name === 'prefixItems') return shapes.every(({ items }) => isAny(items));
+  return RESTRICTIONS.has(name);
 };
+
+const isAny = (schema: unknown): boolean =>
+  schema === undefined || schema === true || (isSchema(schema) && Object.keys(schema).length === 0);
+
+/** Whether users of a value are told to do without it. */
+const differencesOfNotes = (before: SchemaShape, now: SchemaShape): Difference[] =>
+  before.isDeprecated === now.isDeprecated
+    ? []
+    : [
+        {
+          expected: before.isDeprecated ? 'deprecated' : 'not deprecated',
+          came: now.isDeprecated ? 'deprecated' : 'not',
+          breaks: false,
+        },
+      ];
+
+/** What takes the place of members that are left out. */
+const differencesOfDefaults = (
+  { client, current }: Documents,
+  before: SchemaShape,
+  now: SchemaShape,
+  way: Direction,
+): (Difference & { name: string })[] =>
+  Object.keys(before.members).flatMap((name) => {
+    const [was, is] = [
+      shapeOf(client.document, { schema: asObject(before.members[name]), node: '' }),
+      shapeOf(current.document, { schema: asObject(now.members[name]), node: '' }),
+    ];
+    const [from, to] = [was, is].map(
+      ({ fallback }) => `default ${fallback === undefined ? 'none' : show(fallback)}`,
+    ) as [string, string];
+    const isSent = way === 'request' && !before.required.has(name);
+    const isSame = JSON.stringify(was.fallback) === JSON.stringify(is.fallback);
+    return isSame || !now.members[name]
+      ? []
+      : [{ name, expected: from, came: to, breaks: isSent, ...(isSent && { demands: true as const }) }];
+  });
 
 const differencesOfMembers = (
   before: SchemaShape,
@@ -180,7 +254,7 @@ const differencesOfMembers = (
   return [...names].flatMap((name): (Difference & { name: string })[] => {
     const [was, is] = [before, now].map(({ members }) => Object.hasOwn(members, name)) as [boolean, boolean];
     const [wasRequired, isRequired] = [before, now].map(({ required }) => required.has(name)) as [boolean, boolean];
-    const absent = isReply && { absent: true as const };
+    const absent = isReply && !(was && isRequired) && { absent: true as const };
     if (was && !is)
       return [
         {
@@ -228,18 +302,19 @@ const differencesOfAlternatives = (before: SchemaShape, now: SchemaShape, way: D
   return [{ ...told, breaks: !sent.every(isTaken), demands: true }];
 };
 
+const kindOf = (others: unknown): string =>
+  others === false
+    ? 'no others'
+    : isSchema(others) && Object.keys(others).length > 0
+      ? 'others of a form'
+      : 'any others';
+
 /** How additional members differ, where one of both has no schema of them. */
 const differencesOfOthers = (
   { others: a }: SchemaShape,
   { others: b }: SchemaShape,
   way: Direction,
 ): (Difference & { name: string })[] => {
-  const kindOf = (others: unknown): string =>
-    others === false
-      ? 'no others'
-      : isSchema(others) && Object.keys(others).length > 0
-        ? 'others of a form'
-        : 'any others';
   const [from, to] = [kindOf(a), kindOf(b)];
   if (from === to) return [];
   const told = { name: '*', expected: from, came: to };
@@ -274,38 +349,98 @@ const differencesOf = (
   known.set(now.schema, found);
   const [a, b] = [shapeOf(documents.client.document, before), shapeOf(documents.current.document, now)];
   const at = (name: string | undefined, differences: readonly (Difference & Partial<SchemaDifference>)[]): void => {
-    const way = name === undefined ? [] : [name];
-    const node = [a.node, ...way].join('/');
-    for (const one of differences) found.push({ node, ...one, path: [...way, ...(one.path ?? [])] });
+    const own = name === undefined ? [] : [name];
+    const node = [a.node, ...own].join('/');
+    for (const one of differences) found.push({ node, ...one, path: [...own, ...(one.path ?? [])] });
   };
+  if (way === 'request' && isAny(now.schema) && !isAny(before.schema)) {
+    // It takes whatever comes; what it does with that, the document does not say.
+    at(undefined, [{ expected: 'a schema', came: 'any value', breaks: false, unsure: true }]);
+    return found;
+  }
+  const choices = differencesOfChoices(documents, [before.schema, now.schema], [a, b], way);
+  if (choices) {
+    at(undefined, choices);
+    return found;
+  }
   at(undefined, [
     ...differencesOfSets('type', typesOf(a), typesOf(b), way),
     ...differencesOfSets('value', a.words, b.words, way),
     ...differencesOfAlternatives(a, b, way),
     ...differencesOfLimits(a, b, way),
     ...differencesOfRules(a, b, way, isOlder(documents) ? NOT_IN_3_0 : []),
-    ...differencesOfNotes(a, b, way),
+    ...differencesOfNotes(a, b),
     ...(a.choices.length === b.choices.length
       ? []
       : [{ expected: `one of ${a.choices.length} choices`, came: `of ${b.choices.length}`, breaks: true }]),
   ]);
-  for (const { name, ...one } of [...differencesOfMembers(a, b, way), ...differencesOfOthers(a, b, way)])
+  for (const { name, ...one } of [
+    ...differencesOfMembers(a, b, way),
+    ...differencesOfDefaults(documents, a, b, way),
+    ...differencesOfOthers(a, b, way),
+  ])
     at(name, [one]);
   const within = (one: unknown, other: unknown, name: string): readonly SchemaDifference[] =>
-    isSchema(one) && isSchema(other)
+    one !== undefined && other !== undefined && (isSchema(one) || isSchema(other))
       ? differencesOf(
           documents,
-          { schema: one, node: `${a.node}/${name}` },
-          { schema: other, node: `${b.node}/${name}` },
+          { schema: asObject(one), node: `${a.node}/${name}` },
+          { schema: asObject(other), node: `${b.node}/${name}` },
           way,
         )
       : [];
   for (const [name, member] of Object.entries(a.members)) at(name, within(member, b.members[name], name));
   if (a.items !== undefined || b.items !== undefined) at('*', within(a.items ?? {}, b.items ?? {}, '*'));
-  at('*', within(a.others, b.others, '*'));
+  if (isSchema(a.others) && isSchema(b.others)) at('*', within(a.others, b.others, '*'));
   if (a.choices.length === b.choices.length)
     a.choices.forEach((one, n) => at(undefined, within(one, b.choices[n], `${n}`)));
   return found;
+};
+
+/** Whether a schema, as JSON, is one of null. */
+const isOfNull = (one: string): boolean => (JSON.parse(one) as RawSchema)['type'] === 'null';
+
+/** The choices of a schema by their meaning; itself, where it has none. */
+const meaningsOf = (document: object, { options }: SchemaShape, whole: string): string[] =>
+  options.length === 0 ? [whole] : options.map((one) => meaningOf(document, one));
+
+/**
+ * How the choices of two schemas differ, where one has more of them: that is all that differs then, if one of both is a choice of the
+ * other, or has the same besides; undefined where they are to be compared otherwise.
+ */
+const differencesOfChoices = (
+  { client, current }: Documents,
+  [before, now]: readonly [RawSchema, RawSchema],
+  [a, b]: readonly [SchemaShape, SchemaShape],
+  way: Direction,
+): Difference[] | undefined => {
+  if (a.choices.length === b.choices.length || (a.options.length === 0 && b.options.length === 0)) return undefined;
+  const own = (document: object, schema: RawSchema): string => {
+    if (typeof schema['$ref'] === 'string') return own(document, resolved(document, schema) as RawSchema);
+    const { anyOf: _, oneOf: _o, default: _d, 'x-default': _x, ...rest } = schema;
+    return meaningOf(document, rest);
+  };
+  const [x, y] = [own(client.document, before), own(current.document, now)];
+  const [old, fresh] = [meaningsOf(client.document, a, x), meaningsOf(current.document, b, y)];
+  const gone = fresh.includes('{}') ? [] : old.filter((one) => !fresh.includes(one));
+  // What is only null with another rule is no more than null.
+  const isKnown = (one: string): boolean => old.includes(one) || (isOfNull(one) && old.some(isOfNull));
+  const came = old.includes('{}') ? [] : fresh.filter((one) => !isKnown(one));
+  const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
+  const isSame = x === y;
+  if (isSame && (a.options.length === 0 || b.options.length === 0)) {
+    const isLess = b.options.length > 0;
+    if (isLess === (way === 'reply')) return [{ ...told, breaks: false }];
+    return [{ ...told, breaks: way === 'reply', ...(way === 'request' && { unsure: true as const }) }];
+  }
+  if (gone.length === old.length && came.length === fresh.length) return undefined;
+  // Of `oneOf`, what fits another one, too, is refused.
+  const isExclusive = [before, now].some(({ oneOf }) => oneOf !== undefined);
+  const [less, more] = way === 'request' ? [gone, came] : [came, gone];
+  return [
+    ...(less.length > 0 ? [{ ...told, breaks: true }] : []),
+    ...(more.length > 0 ? [{ ...told, breaks: false, ...(isExclusive && { unsure: true as const }) }] : []),
+  ];
 };
 
 /** The rules that OpenAPI 3.0 cannot express: they may have held before. */
@@ -340,6 +475,7 @@ const restOf = (
     });
 };
 
+/** What a node refers to, with what is said beside. */
 const resolved = (document: unknown, value: unknown): unknown => {
   const { $ref, ...own } = Object(value) as Readonly<Record<string, unknown>>;
   return typeof $ref === 'string' ? { ...(valueAt(document, $ref.split('/').slice(1)) as object), ...own } : value;
@@ -349,7 +485,7 @@ const resolved = (document: unknown, value: unknown): unknown => {
 const schemasAside = (pair: Pair, schemas: readonly [unknown, unknown], way: Direction, where: string): Told[] => {
   const [a, b] = schemas.map((schema) => (isSchema(schema) ? schema : {})) as [RawSchema, RawSchema];
   return differencesOf(pair, { schema: a, node: where }, { schema: b, node: where }, way).map(
-    ({ path: _, isOptional: _o, breaks, words: __, absent: ___, demands: ____, ...told }) => ({
+    ({ path: _path, isOptional: _o, breaks, words: _w, absent: _a, demands: _d, ...told }) => ({
       ...told,
       where,
       breaks: false,
@@ -376,6 +512,9 @@ const differencesOfNamed = (
     return [
       ...schemasAside(pair, [valueAt(a, ['schema']), valueAt(b, ['schema'])], way, where),
       ...restOf(pair, [a, b], ['schema', 'name', 'in', ...(isAlwaysThere ? ['required'] : [])], where),
+      ...(isAlwaysThere && valueAt(a, ['required']) !== true
+        ? [{ where, expected: 'it may be missing', came: 'it is always there', breaks: false }]
+        : []),
     ];
   });
 
@@ -476,7 +615,11 @@ const differencesOfReplies = (pair: Pair, way: Direction): Told[] => {
   const where = 'the operation';
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((status): Told[] => {
     if (!b.has(status)) return [{ where, expected: `the status ${status}`, came: NOTHING, breaks: isSuccess(status) }];
-    if (!a.has(status)) return [{ where, expected: `no status ${status}`, came: 'it may come', breaks: false }];
+    if (!a.has(status)) {
+      // Another success may come in the place of the usual one; clients expect failures.
+      const isOfSuccess = status.startsWith('2') && { unsure: true as const };
+      return [{ where, expected: `no status ${status}`, came: 'it may come', breaks: false, ...isOfSuccess }];
+    }
     const replies = [resolved(client.document, a.get(status)), resolved(current.document, b.get(status))] as const;
     const headers = replies.map(
       (reply, n) =>
@@ -559,8 +702,15 @@ const compareOperations = (pair: Pair, isMessage: boolean): Change[] => {
           },
         ]),
   ];
-  return told.map((one) => ({ operation: before.id, node: `${before.id} ${one.where}`, ...one }));
+  return told.map((one) => {
+    const [status] = /^[45]\d\d/.exec(one.where) ?? [];
+    const failures = [...before.reasons].filter(([, failure]) => failure.status === status).map(([reason]) => reason);
+    const isOfFailures = status !== undefined && { failures };
+    return { operation: before.id, node: `${before.id} ${one.where}`, ...isOfFailures, ...one };
+  });
 };
+
+const whole = (id: string) => ({ operation: id, where: 'the operation', node: id });
 
 const compareAll = (
   documents: Documents,
@@ -568,7 +718,6 @@ const compareAll = (
   isMessage: boolean,
 ): Change[] => {
   const noun = isMessage ? 'message' : 'operation';
-  const whole = (id: string) => ({ operation: id, where: 'the operation', node: id });
   return [
     ...[...all.values()].flatMap((before) => {
       const now = others.get(before.id);
@@ -587,11 +736,12 @@ export const DOCUMENT_ITSELF = 'the document';
 /** What is said of a document itself, of its version and where it is served, and what the comparison of operations reads. */
 const COMPARED = ['openapi', 'info', 'servers', 'security', 'paths', 'webhooks', 'components'];
 
+const pathsOf = (document: object) => (valueAt(document, ['paths']) ?? {}) as Readonly<Record<string, unknown>>;
+
 /** The differences of the current document from a client's. */
 export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => {
   const documents = { client, current, known: { request: new Map(), reply: new Map() } } satisfies Documents;
   const [before, now] = [client.document, current.document];
-  const pathsOf = (document: object) => (valueAt(document, ['paths']) ?? {}) as Readonly<Record<string, unknown>>;
   const [a, b] = [pathsOf(before), pathsOf(now)];
   const called = [...client.operations.values(), ...current.operations.values()].map(({ path }) => path);
   const rest = [

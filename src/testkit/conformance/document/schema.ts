@@ -33,6 +33,8 @@ export interface SchemaShape {
   rules: Readonly<Record<string, string>>;
   /** Schemas of which one has to fit, where there are several. */
   choices: readonly unknown[];
+  /** All schemas of which one has to fit, as they are written, also of null. */
+  options: readonly RawSchema[];
 }
 
 const LIMITS = [
@@ -57,7 +59,6 @@ const SHAPED = new Set([
   'required',
   'items',
   'additionalProperties',
-  'x-required-any-of',
   'default',
   'x-default',
   'deprecated',
@@ -93,7 +94,9 @@ export const meaningOf = (document: unknown, value: unknown): string => {
     const { $ref, ...own } = part;
     if (!areNames && typeof $ref === 'string' && !referred.includes($ref)) {
       const target = within(valueAt(document, $ref.split('/').slice(1)), false, [...referred, $ref]);
-      return { ...(target as object), ...(within(own, false, referred) as object) };
+      const beside = within(own, false, referred) as object;
+      const isOwn = Object.keys(beside).every((name) => !(name in Object(target)));
+      return isOwn ? { ...(target as object), ...beside } : { allOf: [target, beside] };
     }
     return Object.fromEntries(
       Object.entries(part)
@@ -105,39 +108,93 @@ export const meaningOf = (document: unknown, value: unknown): string => {
   return JSON.stringify(within(value, false, [])) ?? '';
 };
 
-/** A pattern with its characters beyond ASCII as they are: it may escape them, or not. */
+/** A pattern with characters in the place of the escapes of those that mean nothing else. */
 export const unescaped = (pattern: string): string =>
-  pattern.replaceAll(/\\u((?!00[0-7])[0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  pattern.replaceAll(
+    /(?<!\\)((?:\\\\)*)\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))/gi,
+    (whole, before: string, x?: string, u?: string) => {
+      const character = String.fromCharCode(Number.parseInt(x ?? u ?? '', 16));
+      return /[!-/:-@[-`{-~]/.test(character) ? whole : before + character;
+    },
+  );
 
 /** Whether a schema says no more than which members have to be there. */
 const isRequirement = (schema: RawSchema): boolean =>
   schema['required'] !== undefined && Object.keys(schema).every((keyword) => keyword === 'required');
+const NOT_FOR_NULL: ReadonlySet<string> = new Set(['nullable', 'deprecated', 'readOnly', 'writeOnly']);
 const isNull = ({ type, enum: words, ...rest }: RawSchema): boolean =>
-  Object.keys(rest).every((name) => FOR_PEOPLE.has(name) || name === 'nullable') &&
+  Object.keys(rest).every((name) => FOR_PEOPLE.has(name) || NOT_FOR_NULL.has(name)) &&
   (type === 'null' || (Array.isArray(words) && words.length > 0 && words.every((word) => word === null)));
 
 /** A schema as an object: true takes all, false nothing. */
-const asObject = (schema: unknown): RawSchema => (isObject(schema) ? schema : schema === false ? { not: {} } : {});
+export const asObject = (schema: unknown): RawSchema =>
+  isObject(schema) ? schema : schema === false ? { not: {} } : {};
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** The type of a value. */
+const typeOf = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+};
+
+const typesIn = (type: unknown): string[] => [type].flat().map(String);
+
+/** Whether a type is among some, or one that holds it is. */
+const isAmong = (type: string, types: readonly string[]): boolean =>
+  types.includes(type) || (type === 'integer' && types.includes('number'));
+
+/** What a keyword says in two schemas that hold both; undefined where no one value says it. */
+const inBoth = (name: string, one: unknown, other: unknown): unknown => {
+  if (one === undefined || isSame(one, other)) return other;
+  if (typeof one === 'number' && typeof other === 'number' && LIMITS.includes(name))
+    return /^(?:exclusiveM|m)ax/.test(name) ? Math.min(one, other) : Math.max(one, other);
+  if (name === 'required') return [...new Set([...(one as string[]), ...(other as string[])])];
+  if (name === 'properties') {
+    const [a, b] = [one, other] as [Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>];
+    const both = Object.keys(a).filter((member) => b[member] !== undefined && !isSame(a[member], b[member]));
+    return { ...a, ...b, ...Object.fromEntries(both.map((member) => [member, { allOf: [a[member], b[member]] }])) };
+  }
+  if (name === 'type') {
+    const [a, b] = [typesIn(one), typesIn(other)];
+    return [...new Set([...a.filter((type) => isAmong(type, b)), ...b.filter((type) => isAmong(type, a))])];
+  }
+  if (name === 'enum') return (one as unknown[]).filter((word) => (other as unknown[]).includes(word));
+  // What is no restriction: the nearer one counts.
+  return SHAPED.has(name) && name !== 'const' && name !== 'items' && name !== 'additionalProperties'
+    ? other
+    : undefined;
+};
+
+/** A schema of what two allow. What no keyword can say of both remains in `allOf`. */
+const joined = (one: RawSchema, other: RawSchema): RawSchema => {
+  const result: Record<string, unknown> = { ...one };
+  const rest: unknown[] = [...((one['allOf'] ?? []) as unknown[]), ...((other['allOf'] ?? []) as unknown[])];
+  for (const [name, value] of Object.entries(other)) {
+    const both = name === 'allOf' ? undefined : FOR_PEOPLE.has(name) ? value : inBoth(name, result[name], value);
+    if (both !== undefined) result[name] = both;
+    else if (name !== 'allOf') rest.push({ [name]: value });
+  }
+  return rest.length > 0 ? { ...result, allOf: rest } : result;
+};
 
 /** A schema without references and with one of each keyword. */
 const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0): PlacedSchema => {
   const { $ref, allOf, ...own } = schema;
   if (depth > MAX_REFERENCES) return { schema: own, node };
-  const name = typeof $ref === 'string' ? $ref.slice(REFERENCE.length) : undefined;
+  const name = typeof $ref === 'string' ? $ref.replace(REFERENCE, '') : undefined;
+  const referred = typeof $ref === 'string' ? valueAt(document, $ref.split('/').slice(1)) : undefined;
+  const isMissing = name !== undefined && referred === undefined;
   const parts = [
-    ...(name === undefined ? [] : [{ schema: schemasOf(document)[name] ?? { $ref }, node: name }]),
-    ...((allOf as RawSchema[] | undefined) ?? []).map((part, n) => ({ schema: part, node: `${node}/allOf/${n}` })),
-  ].map((part) => flattened(document, part, depth + 1));
-  const all = [...parts.map((part) => part.schema), own];
-  const properties = all.map((part) => part['properties'] as object | undefined);
-  const required = all.flatMap((part) => (part['required'] as string[] | undefined) ?? []);
-  return {
-    schema: Object.assign({}, ...all, {
-      properties: Object.assign({}, ...properties) as object,
-      required,
-    }) as RawSchema,
-    node: parts[0]?.node ?? node,
-  };
+    ...(name === undefined ? [] : [{ schema: isMissing ? { $ref } : asObject(referred), node: name }]),
+    ...((allOf as unknown[] | undefined) ?? []).map((part, n) => ({
+      schema: asObject(part),
+      node: `${node}/allOf/${n}`,
+    })),
+  ].map((part, n) => (n === 0 && isMissing ? part : flattened(document, part, depth + 1)));
+  const all = [...parts.map((part) => part.schema), own].reduce(joined, { properties: {}, required: [] });
+  return { schema: all, node: parts[0]?.node ?? node };
 };
 
 /** The default by either keyword; both, should they differ. */
@@ -152,17 +209,35 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
   const choices = listed.filter((one) => !isRequirement(one));
   const values = choices.filter((one) => !isNull(one)).map((schema) => flattened(document, { schema, node }));
   const [only, ...more] = values;
-  const keywords = only && more.length === 0 ? { ...flat, ...only.schema } : flat;
-  const { type, enum: enumerated, const: constant, nullable } = keywords;
-  const types = type === undefined ? undefined : new Set([type].flat().map(String));
-  const words = enumerated ?? (constant === undefined ? undefined : [constant]);
+  const { [combined]: _, ...others } = flat;
+  const keywords = only && more.length === 0 ? joined(others, only.schema) : flat;
+  const { type = only || choices.length === 0 ? undefined : 'null', enum: enumerated, nullable } = keywords;
+  const given = type === undefined ? undefined : new Set(typesIn(type));
+  const constants = 'const' in keywords ? [keywords['const']] : undefined;
+  const words =
+    Array.isArray(enumerated) && constants
+      ? enumerated.filter((word) => isSame(word, constants[0]))
+      : (enumerated ?? constants);
+  const ofWords = Array.isArray(words) ? new Set(words.map(typeOf)) : undefined;
+  const isOfWords = (one: string): boolean =>
+    ofWords?.has(one === 'number' ? 'integer' : one) !== false || ofWords.has(one);
+  const types = ofWords && type === undefined ? ofWords : given && new Set([...given].filter((one) => isOfWords(one)));
   const isNullable =
     nullable === true ||
     values.length < choices.length ||
     (Array.isArray(words) && words.includes(null) && types?.has('null') !== false);
   if (isNullable) types?.add('null');
+  const { if: condition, then, else: otherwise } = keywords;
+  const conditions = [condition, otherwise].map(asObject);
+  // If some members are not there, others have to be.
+  const isAlternative = then === undefined && conditions.every(isRequirement);
+  const conditional = isAlternative ? conditions.map((one) => one['required'] as string[]) : [];
   const rest = Object.entries(keywords).filter(
-    ([name]) => name !== combined && !SHAPED.has(name) && !FOR_PEOPLE.has(name),
+    ([name]) =>
+      name !== combined &&
+      !SHAPED.has(name) &&
+      !FOR_PEOPLE.has(name) &&
+      !(isAlternative && ['if', 'else'].includes(name)),
   );
   const limits = rest.filter(
     (entry): entry is [string, number] => LIMITS.includes(entry[0]) && typeof entry[1] === 'number',
@@ -175,9 +250,14 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     required: new Set((keywords['required'] as string[] | undefined) ?? []),
     alternatives: [
       ...listed.filter(isRequirement).map((one) => one['required'] as string[]),
+      ...conditional,
       // The document of 3.0 says it by an extension.
       ...((keywords['x-required-any-of'] ?? []) as string[]).map((name) => [name]),
-    ],
+    ]
+      .map((names) => JSON.stringify(names))
+      .toSorted()
+      .filter((names, n, all) => names !== all[n - 1])
+      .map((names) => JSON.parse(names) as string[]),
     items: keywords['items'],
     others: keywords['additionalProperties'],
     fallback: fallbackOf(keywords),
@@ -192,6 +272,7 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
         ]),
     ),
     choices: more.length === 0 ? [] : values.map(({ schema }) => schema),
+    options: choices,
   };
 };
 
