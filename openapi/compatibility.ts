@@ -159,7 +159,7 @@ export const together = (found: readonly Change[], own: readonly Difference[], r
   );
   const ours = own
     // removal.ts judges deprecations.
-    .filter(({ expected }) => !expected.startsWith('x-deprecated'))
+    .filter(({ expected }) => !/^(?:x-deprecated|default said by )/.test(expected))
     .filter(({ expected }) => released.info.version !== '1.0.0' || !MOVED_BEFORE.test(expected))
     .flatMap((one) => {
       const told = toChange(one);

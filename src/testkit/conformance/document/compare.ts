@@ -185,6 +185,7 @@ const RESTRICTIONS: ReadonlySet<string> = new Set([
   'format',
   'uniqueItems',
   'multipleOf',
+  'x-order',
   'propertyNames',
   'dependentRequired',
   'dependentSchemas',
@@ -239,6 +240,8 @@ const differencesOfDefaults = (
     ) as [string, string];
     const isSent = way === 'request' && !before.required.has(name);
     const isSame = JSON.stringify(was.fallback) === JSON.stringify(is.fallback);
+    if (isSame && was.fallbackBy !== is.fallbackBy && now.members[name])
+      return [{ name, expected: `default said by ${was.fallbackBy}`, came: `by ${is.fallbackBy}`, breaks: false }];
     return isSame || !now.members[name]
       ? []
       : [{ name, expected: from, came: to, breaks: isSent, ...(isSent && { demands: true as const }) }];
@@ -454,6 +457,9 @@ interface Pair extends Documents {
 
 type Told = Omit<Change, 'operation' | 'node'> & { node?: string };
 
+/** Promises that earlier documents left to guides: one that comes changes nothing. */
+const ANNOUNCED: ReadonlySet<string> = new Set(['x-limits', 'x-order']);
+
 /** The members of two objects that nothing else has compared, and that bind somebody: what they mean is not known. */
 const restOf = (
   { client, current }: Documents,
@@ -471,7 +477,15 @@ const restOf = (
       ];
       return a === b
         ? []
-        : [{ where, expected: `${name} ${a || 'none'}`, came: b || 'none', breaks: false, unsure: true as const }];
+        : [
+            {
+              where,
+              expected: `${name} ${a || 'none'}`,
+              came: b || 'none',
+              breaks: false,
+              ...(!(a === '' && ANNOUNCED.has(name)) && { unsure: true as const }),
+            },
+          ];
     });
 };
 

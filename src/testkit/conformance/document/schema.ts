@@ -26,6 +26,8 @@ export interface SchemaShape {
   others: unknown;
   /** The value that takes the place of one that is left out. */
   fallback: unknown;
+  /** The keywords that say that value. */
+  fallbackBy: string;
   isDeprecated: boolean;
   /** `maxLength` and the like. */
   limits: Readonly<Record<string, number>>;
@@ -261,6 +263,7 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     items: keywords['items'],
     others: keywords['additionalProperties'],
     fallback: fallbackOf(keywords),
+    fallbackBy: ['default', 'x-default'].filter((name) => keywords[name] !== undefined).join(' and '),
     isDeprecated: keywords['deprecated'] === true,
     limits: Object.fromEntries(limits),
     rules: Object.fromEntries(
