@@ -132,7 +132,10 @@ describe('a change of a kind that is not in the schemas of JSON bodies', () => {
     [
       'a condition',
       (d) =>
-        Object.assign(schemas(d, 'UserSearchInput'), { if: { required: ['query'] }, then: { required: ['scope'] } }),
+        Object.assign(
+          schemas(d, 'UserSearchInput'),
+          JSON.parse('{ "if": { "required": ["query"] }, "then": { "required": ["scope"] } }'),
+        ),
       CANNOT_TELL,
     ],
     ['a format that goes', (d) => delete member(d, 'GameSummary', 'createdAt')['format'], NO],

@@ -21,7 +21,7 @@ const ANY_NAMES = ['name', '/name'];
 type RawPlace = Omit<ValuePlace, 'nullable'>;
 
 const anyName = ({ propertyNames }: JsonSchema): string => {
-  const form = new RegExp(String(valueAt(propertyNames, ['pattern']) ?? ''), 'u');
+  const form = new RegExp((valueAt(propertyNames, ['pattern']) ?? '') as string, 'u');
   return ANY_NAMES.find((name) => form.test(name)) ?? String(ANY_NAMES[0]);
 };
 

@@ -22,7 +22,7 @@ export interface DocumentedOperation {
   reasons: ReadonlyMap<string, Failure>;
   /** Whether a caller needs a key. */
   needsKey: boolean;
-  /** The operation as it is written, with the parameters and the security that hold for it. */
+  /** The operation as it is written, with all that its path has beside, and the parameters and the security that hold for it. */
   written: Members;
 }
 
@@ -60,6 +60,7 @@ const operationsIn = (document: object, paths: unknown): Map<string, DocumentedO
   const operations = membersOf(paths).flatMap(([path, item]): DocumentedOperation[] => {
     const operation = valueAt(item, [METHOD]) as Members | undefined;
     if (operation === undefined) return [];
+    const { [METHOD]: _, ...beside } = item as Members;
     const security = (operation['security'] ?? valueAt(document, ['security']) ?? []) as object[];
     const responses = membersOf(operation['responses']);
     const replies = responses.flatMap(([status, reply]) => {
@@ -75,7 +76,7 @@ const operationsIn = (document: object, paths: unknown): Map<string, DocumentedO
         replies: new Map(replies),
         reasons: new Map(responses.flatMap(reasonsIn)),
         needsKey: security.length > 0 && security.every((one) => Object.keys(one).length > 0),
-        written: { ...operation, security, parameters },
+        written: { ...beside, ...operation, security, parameters },
       },
     ];
   });

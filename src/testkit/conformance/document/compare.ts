@@ -686,6 +686,7 @@ const compareOperations = (pair: Pair, isMessage: boolean): Change[] => {
   const { before, now } = pair;
   const [sent, got]: readonly [Direction, Direction] = isMessage ? ['reply', 'request'] : ['request', 'reply'];
   const where = 'the operation';
+  const callbacks = [before.written['callbacks'], now.written['callbacks']] as const;
   const told: Told[] = [
     ...(before.path === now.path ? [] : [{ where, expected: before.path, came: now.path, breaks: true }]),
     ...differencesOfSecurity(pair, where),
@@ -705,6 +706,7 @@ const compareOperations = (pair: Pair, isMessage: boolean): Change[] => {
     }),
     ...restOf(pair, [before.written[STREAM], now.written[STREAM]], ['message', 'error'], 'the stream'),
     ...restOf(pair, [before.written, now.written], COMPARED_OF_OPERATIONS, where),
+    ...restOf(pair, callbacks, heldIn(...callbacks), 'the callbacks'),
     ...(before.written['deprecated'] === now.written['deprecated']
       ? []
       : [
@@ -747,27 +749,40 @@ const compareAll = (
 /** The operation of a change that is of none. */
 export const DOCUMENT_ITSELF = 'the document';
 
-/** What is said of a document itself, of its version and where it is served, and what the comparison of operations reads. */
+/** The members of a document that the comparison of operations reads, and those about the document itself. */
 const COMPARED = ['openapi', 'info', 'servers', 'security', 'paths', 'webhooks', 'components'];
+const COMPONENTS = ['schemas', 'parameters', 'headers', 'responses', 'examples', 'securitySchemes'];
 
-const pathsOf = (document: object) => (valueAt(document, ['paths']) ?? {}) as Readonly<Record<string, unknown>>;
+/** The names of members of which each describes something further. */
+const heldIn = (...values: unknown[]): string[] =>
+  values.flatMap((value) => membersOf(value).flatMap(([name, one]) => (isSchema(one) ? [name] : [])));
+
+/** The documents without words for people, if neither has differences but by how it is written. */
+const isWrittenAlike = (client: ClientDocument, current: ClientDocument): boolean => {
+  const [one, other] = [client, current].map(({ document }) =>
+    meaningOf({}, { ...document, openapi: '', info: '', servers: '' }),
+  );
+  return one === other;
+};
 
 /** The differences of the current document from a client's. */
 export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => {
   const documents = { client, current, known: { request: new Map(), reply: new Map() } } satisfies Documents;
   const [before, now] = [client.document, current.document];
-  const [a, b] = [pathsOf(before), pathsOf(now)];
   const called = [...client.operations.values(), ...current.operations.values()].map(({ path }) => path);
+  const partsOf = (name: string) => [valueAt(before, [name]), valueAt(now, [name])] as const;
   const rest = [
     ...restOf(documents, [before, now], COMPARED, DOCUMENT_ITSELF),
-    ...restOf(documents, [a, b], called, 'the paths'),
-    ...called.flatMap((path) =>
-      a[path] && b[path] ? restOf(documents, [a[path], b[path]], ['post', 'parameters'], path) : [],
-    ),
+    ...restOf(documents, partsOf('paths'), called, 'the paths'),
+    ...restOf(documents, partsOf('webhooks'), heldIn(...partsOf('webhooks')), 'the webhooks'),
+    ...restOf(documents, partsOf('components'), COMPONENTS, 'the components'),
   ];
-  return [
+  const changes = [
     ...rest.map((one) => ({ operation: DOCUMENT_ITSELF, node: one.where, ...one })),
     ...compareAll(documents, [client.operations, current.operations], false),
     ...(isOlder(documents) ? [] : compareAll(documents, [client.messages, current.messages], true)),
   ];
+  if (changes.length > 0 || isOlder(documents) || isWrittenAlike(client, current)) return changes;
+  const told = { expected: 'it as it was written', came: 'written otherwise, with the same meaning', breaks: false };
+  return [{ operation: DOCUMENT_ITSELF, where: DOCUMENT_ITSELF, node: DOCUMENT_ITSELF, ...told }];
 };

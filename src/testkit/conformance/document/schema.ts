@@ -94,8 +94,9 @@ export const meaningOf = (document: unknown, value: unknown): string => {
     if (Array.isArray(part)) return part.map((one) => within(one, false, referred));
     if (!isObject(part)) return part;
     const { $ref, ...own } = part;
-    if (!areNames && typeof $ref === 'string' && !referred.includes($ref)) {
-      const target = within(valueAt(document, $ref.split('/').slice(1)), false, [...referred, $ref]);
+    const found = areNames || typeof $ref !== 'string' ? undefined : valueAt(document, $ref.split('/').slice(1));
+    if (typeof $ref === 'string' && found !== undefined && !referred.includes($ref)) {
+      const target = within(found, false, [...referred, $ref]);
       const beside = within(own, false, referred) as object;
       const isOwn = Object.keys(beside).every((name) => !(name in Object(target)));
       return isOwn ? { ...(target as object), ...beside } : { allOf: [target, beside] };
