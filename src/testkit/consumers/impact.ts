@@ -46,7 +46,7 @@ export interface Consumers {
 const INPUT = 'the request /json';
 const META = 'the request /meta';
 const OUTPUT = '200 /result/data/json';
-/** What every client reads of a failure that it handles. */
+/** The member that every client reads of a failure that it handles. */
 const REASON = '/error/json/data/reason';
 const STREAMED = 'each message /json';
 const MESSAGE = 'the request ';

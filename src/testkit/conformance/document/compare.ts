@@ -78,7 +78,7 @@ const difference = (
     expected,
     came,
     breaks,
-    // Who waits for a word that never comes may wait for ever.
+    // A client may wait for a word that never comes.
     ...(isLess && way === 'reply' && words && { unsure: true as const }),
     ...(words && (breaks || way === 'reply') && { words: words as string[] }),
   };
@@ -223,7 +223,7 @@ const differencesOfNotes = (before: SchemaShape, now: SchemaShape): Difference[]
         },
       ];
 
-/** What takes the place of members that are left out. */
+/** Differences in the values that take the place of members that are left out. */
 const differencesOfDefaults = (
   { client, current }: Documents,
   before: SchemaShape,
@@ -321,7 +321,7 @@ const differencesOfOthers = (
   const [from, to] = [kindOf(a), kindOf(b)];
   if (from === to) return [];
   const told = { name: '*', expected: from, came: to };
-  // Members that no document names are sent, and read, by nobody; those of a map are.
+  // No client sends or reads members that no document names, but for those of a map.
   const isOfMap = from === 'others of a form';
   const isLess = to === 'no others' || (to === 'others of a form' && from === 'any others');
   return [{ ...told, breaks: isOfMap && isLess === (way === 'request') }];
@@ -426,7 +426,7 @@ const differencesOfChoices = (
   const [x, y] = [own(client.document, before), own(current.document, now)];
   const [old, fresh] = [meaningsOf(client.document, a, x), meaningsOf(current.document, b, y)];
   const gone = fresh.includes('{}') ? [] : old.filter((one) => !fresh.includes(one));
-  // What is only null with another rule is no more than null.
+  // A choice of null that has another rule is no more than null.
   const isKnown = (one: string): boolean => old.includes(one) || (isOfNull(one) && old.some(isOfNull));
   const came = old.includes('{}') ? [] : fresh.filter((one) => !isKnown(one));
   const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
@@ -460,7 +460,7 @@ type Told = Omit<Change, 'operation' | 'node'> & { node?: string };
 /** Promises that earlier documents left to guides: one that comes changes nothing. */
 const ANNOUNCED: ReadonlySet<string> = new Set(['x-limits', 'x-order']);
 
-/** The members of two objects that nothing else has compared, and that bind somebody: what they mean is not known. */
+/** The members of two objects that nothing else has compared, and that bind clients: their meaning is not known. */
 const restOf = (
   { client, current }: Documents,
   [before, now]: readonly [unknown, unknown],
@@ -489,7 +489,7 @@ const restOf = (
     });
 };
 
-/** What a node refers to, with what is said beside. */
+/** The target of a node's reference, with the members beside the reference. */
 const resolved = (document: unknown, value: unknown): unknown => {
   const { $ref, ...own } = Object(value) as Readonly<Record<string, unknown>>;
   return typeof $ref === 'string' ? { ...(valueAt(document, $ref.split('/').slice(1)) as object), ...own } : value;
@@ -567,7 +567,7 @@ const differencesOfContent = (
 };
 
 /**
- * What a caller may present: the schemes by their meaning, with the scopes of each. Each of the sets is enough. OpenAPI 3.0 says the
+ * The schemes that a caller may use, by their meaning, with the scopes of each. Each of the sets is enough. OpenAPI 3.0 says the
  * scopes by an extension.
  */
 const securityOf = (
@@ -652,7 +652,7 @@ const differencesOfReplies = (pair: Pair, way: Direction): Told[] => {
   });
 };
 
-/** Compares two JSON bodies. A failure may always lack a member that is optional; nobody can rely on it. */
+/** Compares two JSON bodies. A failure may always lack a member that is optional; no client can rely on it. */
 const bodyDifferences = (
   pair: Pair,
   [a = {}, b = {}]: readonly [RawSchema | undefined, RawSchema | undefined],
@@ -757,7 +757,7 @@ const COMPONENTS = ['schemas', 'parameters', 'headers', 'responses', 'examples',
 const heldIn = (...values: unknown[]): string[] =>
   values.flatMap((value) => membersOf(value).flatMap(([name, one]) => (isSchema(one) ? [name] : [])));
 
-/** The documents without words for people, if neither has differences but by how it is written. */
+/** Whether two documents are written alike, but for words for people and the order of members. */
 const isWrittenAlike = (client: ClientDocument, current: ClientDocument): boolean => {
   const [one, other] = [client, current].map(({ document }) =>
     meaningOf({}, { ...document, openapi: '', info: '', servers: '' }),

@@ -148,7 +148,7 @@ const typesIn = (type: unknown): string[] => [type].flat().map(String);
 const isAmong = (type: string, types: readonly string[]): boolean =>
   types.includes(type) || (type === 'integer' && types.includes('number'));
 
-/** What a keyword says in two schemas that hold both; undefined where no one value says it. */
+/** The value of a keyword that says as much as two schemas do together; undefined where no value does. */
 const inBoth = (name: string, one: unknown, other: unknown): unknown => {
   if (one === undefined || isSame(one, other)) return other;
   if (typeof one === 'number' && typeof other === 'number' && LIMITS.includes(name))
@@ -164,13 +164,13 @@ const inBoth = (name: string, one: unknown, other: unknown): unknown => {
     return [...new Set([...a.filter((type) => isAmong(type, b)), ...b.filter((type) => isAmong(type, a))])];
   }
   if (name === 'enum') return (one as unknown[]).filter((word) => (other as unknown[]).includes(word));
-  // What is no restriction: the nearer one counts.
+  // Of keywords that restrict nothing, the nearer one counts.
   return SHAPED.has(name) && name !== 'const' && name !== 'items' && name !== 'additionalProperties'
     ? other
     : undefined;
 };
 
-/** A schema of what two allow. What no keyword can say of both remains in `allOf`. */
+/** The schema of values that two schemas allow. Keywords that no value can join remain in `allOf`. */
 const joined = (one: RawSchema, other: RawSchema): RawSchema => {
   const result: Record<string, unknown> = { ...one };
   const rest: unknown[] = [...((one['allOf'] ?? []) as unknown[]), ...((other['allOf'] ?? []) as unknown[])];
