@@ -160,6 +160,7 @@ export const together = (found: readonly Change[], own: readonly Difference[], r
   const ours = own
     // removal.ts judges deprecations.
     .filter(({ expected }) => !/^(?:x-deprecated|default said by )/.test(expected))
+    .filter(({ where, came }) => !(where.includes(' header ') && came === 'it is always there'))
     .filter(({ expected }) => released.info.version !== '1.0.0' || !MOVED_BEFORE.test(expected))
     .flatMap((one) => {
       const told = toChange(one);

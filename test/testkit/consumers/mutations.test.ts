@@ -255,7 +255,8 @@ describe('can-i-deploy', () => {
     if (process.env['UPDATE_RESULTS'] === 'true') writeFileSync(RESULTS, resultsOf(mutants.length, all.length, table));
     expect(falselySafe).toEqual([]);
     expect(mutants.length).toBe(wanted < all.length ? wanted : all.length);
-    expect(falselyUnsafe.length / total.refused).toBeLessThanOrEqual(0.05);
+    // A failure shows them.
+    expect(falselyUnsafe.length > 0.05 * total.refused ? falselyUnsafe : []).toEqual([]);
     expect(total.untold / total.pairs).toBeLessThanOrEqual(0.1);
   }, 7_200_000);
 });

@@ -157,6 +157,11 @@ describe('a change of a kind that is not in the schemas of JSON bodies', () => {
       NO,
     ],
     [
+      'a reference that is closed beside',
+      (d) => Object.assign(schemas(d, 'GameListRequest')['properties'].json, { additionalProperties: false }),
+      CANNOT_TELL,
+    ],
+    [
       'a keyword that nobody knows',
       (d) => (member(d, 'GameSummary', 'title')['contentEncoding'] = 'base64'),
       CANNOT_TELL,

@@ -170,8 +170,19 @@ const inBoth = (name: string, one: unknown, other: unknown): unknown => {
     : undefined;
 };
 
+/** The members of a schema, each also bound by another schema's rule for members that this one does not name. */
+const boundBy = ({ additionalProperties: rule, properties: named }: RawSchema, schema: RawSchema): RawSchema => {
+  if (rule === undefined || rule === true || !schema['properties']) return schema;
+  const members = Object.entries(schema['properties'] as object).map(([name, member]: [string, unknown]) => [
+    name,
+    Object.hasOwn(Object(named) as object, name) ? member : { allOf: [member, rule] },
+  ]);
+  return { ...schema, properties: Object.fromEntries(members) as object };
+};
+
 /** The schema of values that two schemas allow. Keywords that no value can join remain in `allOf`. */
-const joined = (one: RawSchema, other: RawSchema): RawSchema => {
+const joined = (first: RawSchema, second: RawSchema): RawSchema => {
+  const [one, other] = [boundBy(second, first), boundBy(first, second)];
   const result: Record<string, unknown> = { ...one };
   const rest: unknown[] = [...((one['allOf'] ?? []) as unknown[]), ...((other['allOf'] ?? []) as unknown[])];
   for (const [name, value] of Object.entries(other)) {
