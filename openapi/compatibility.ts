@@ -125,6 +125,8 @@ const toChange = (one: Difference): Change => {
       one.reason ??
       /^no reason (\S+)$/.exec(expected)?.[1] ??
       header ??
+      // The whole input or output has no name of its own.
+      (steps.at(-1) === 'json' ? operation : undefined) ??
       steps.findLast((step) => !BETWEEN.has(step)) ??
       (where === 'the document' ? expected.split(' ', 1)[0]! : operation),
     isUnjudged: unsure === true && !isBreaking,
@@ -159,7 +161,7 @@ export const together = (found: readonly Change[], own: readonly Difference[], r
   );
   const ours = own
     // removal.ts judges deprecations.
-    .filter(({ expected }) => !/^(?:x-deprecated|default said by )/.test(expected))
+    .filter(({ expected, unsure }) => unsure === true || !/^(?:x-deprecated|default said by )/.test(expected))
     .filter(({ where, came }) => !(where.includes(' header ') && came === 'it is always there'))
     .filter(({ expected }) => released.info.version !== '1.0.0' || !MOVED_BEFORE.test(expected))
     .flatMap((one) => {

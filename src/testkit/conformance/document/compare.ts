@@ -112,7 +112,8 @@ const differencesOfSets = (
 };
 
 /** The limits of a schema that bind: an exclusive one as the other, and none that no value can exceed. */
-const limitsOf = ({ types, limits, others, rules, members }: SchemaShape): Readonly<Record<string, number>> => {
+const limitsOf = (shape: SchemaShape): Readonly<Record<string, number>> => {
+  const { types, words, limits, others, rules, members } = shape;
   const { exclusiveMinimum, exclusiveMaximum, ...own } = limits;
   const step = types?.has('integer') && !types.has('number') ? 1 : Number.MIN_VALUE;
   const minimum = Math.max(own['minimum'] ?? -Infinity, (exclusiveMinimum ?? -Infinity) + step);
@@ -120,9 +121,13 @@ const limitsOf = ({ types, limits, others, rules, members }: SchemaShape): Reado
   const most = others === false && !rules['patternProperties'] ? Object.keys(members).length : Infinity;
   const maxProperties = Math.min(own['maxProperties'] ?? Infinity, most);
   const all = { ...own, minimum, maximum, maxProperties };
-  return Object.fromEntries(
-    Object.entries(all).filter(([name, limit]) => Number.isFinite(limit) && !(/^min[LIP]/.test(name) && limit === 0)),
-  );
+  const lengths = words && [...words].map((word) => (typeof word === 'string' ? Array.from(word).length : NaN));
+  const isIdle = (name: string, limit: number): boolean =>
+    !Number.isFinite(limit) ||
+    (/^min[LIP]/.test(name) && limit === 0) ||
+    // Each of the words satisfies it.
+    (name.endsWith('Length') && lengths?.every((n) => (name === 'maxLength' ? n <= limit : n >= limit)) === true);
+  return Object.fromEntries(Object.entries(all).filter(([name, limit]) => !isIdle(name, limit)));
 };
 
 /** Limits that now refuse inputs that a client may send, or allow replies that it may not bear. */
@@ -240,9 +245,13 @@ const differencesOfDefaults = (
     ) as [string, string];
     const isSent = way === 'request' && !before.required.has(name);
     const isSame = JSON.stringify(was.fallback) === JSON.stringify(is.fallback);
-    if (isSame && was.fallbackBy !== is.fallbackBy && now.members[name])
-      return [{ name, expected: `default said by ${was.fallbackBy}`, came: `by ${is.fallbackBy}`, breaks: false }];
-    return isSame || !now.members[name]
+    if (!now.members[name]) return [];
+    if (isSame && was.fallbackBy !== is.fallbackBy) {
+      const unsure = is.fallbackBy.includes('against') && { unsure: true as const };
+      const told = { expected: `default said by ${was.fallbackBy}`, came: `by ${is.fallbackBy}`, breaks: false };
+      return [{ name, ...told, ...unsure }];
+    }
+    return isSame
       ? []
       : [{ name, expected: from, came: to, breaks: isSent, ...(isSent && { demands: true as const }) }];
   });

@@ -211,9 +211,11 @@ const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0)
   return { schema: all, node: parts[0]?.node ?? node };
 };
 
-/** The default by either keyword; both, should they differ. */
-const fallbackOf = ({ default: own, 'x-default': told = own }: RawSchema): unknown =>
-  own === undefined || JSON.stringify(own) === JSON.stringify(told) ? told : [own, told];
+/** The keywords that say a default, and the other value if they contradict each other. */
+const fallbackBy = ({ default: own, 'x-default': told }: RawSchema): string => {
+  if (own === undefined || told === undefined) return own === undefined ? 'x-default' : 'default';
+  return isSame(own, told) ? 'default and x-default' : `default, against the x-default ${JSON.stringify(told)}`;
+};
 
 /** The shape of a schema of a document. */
 export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape => {
@@ -274,8 +276,8 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
       .map((names) => JSON.parse(names) as string[]),
     items: keywords['items'],
     others: keywords['additionalProperties'],
-    fallback: fallbackOf(keywords),
-    fallbackBy: ['default', 'x-default'].filter((name) => keywords[name] !== undefined).join(' and '),
+    fallback: keywords['default'] ?? keywords['x-default'],
+    fallbackBy: fallbackBy(keywords),
     isDeprecated: keywords['deprecated'] === true,
     limits: Object.fromEntries(limits),
     rules: Object.fromEntries(
