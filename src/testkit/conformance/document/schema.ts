@@ -173,7 +173,7 @@ const inBoth = (name: string, one: unknown, other: unknown): unknown => {
 /** The members of a schema, each also bound by another schema's rule for members that this one does not name. */
 const boundBy = ({ additionalProperties: rule, properties: named }: RawSchema, schema: RawSchema): RawSchema => {
   if (rule === undefined || rule === true || !schema['properties']) return schema;
-  const members = Object.entries(schema['properties'] as object).map(([name, member]: [string, unknown]) => [
+  const members = Object.entries(schema['properties']).map(([name, member]: [string, unknown]) => [
     name,
     Object.hasOwn(Object(named) as object, name) ? member : { allOf: [member, rule] },
   ]);
