@@ -86,8 +86,8 @@ describe('the relay', () => {
     try {
       for (let n = 0; n < 10; n += 1) {
         const before = await lastPosition();
-        pauses.mockClear();
         await app.aGame({}, user);
+        pauses.mockClear();
         await untilMoved(before + 1);
         // The last pause may begin after it has moved them.
         expect(pauses.mock.calls.slice(0, -1).reduce((sum, [ms]) => sum + ms, 0)).toBeLessThan(1000);
@@ -101,16 +101,23 @@ describe('the relay', () => {
     const dead = storedIdToBytes(newId(new Date()));
     await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [dead]));
     const pauses = jest.spyOn(BackgroundJob.prototype, 'pause');
+    const starts = jest.spyOn(BackgroundJob.prototype, 'start');
     try {
       let slept: number[] | undefined;
-      aRelay(() => (slept ??= pauses.mock.calls.map(([ms]) => ms)));
-      await until(() => pauses.mock.calls.length > 0);
-      pauses.mockClear();
+      // A pause that began before the event came ends when it comes, however long it was to be.
+      const begunAfterwards = (): number[] => {
+        const told = starts.mock.invocationCallOrder.at(-1)!;
+        return pauses.mock.calls.flatMap(([ms], index) => (pauses.mock.invocationCallOrder[index]! > told ? [ms] : []));
+      };
+      aRelay(() => (slept ??= begunAfterwards()));
+      await until(() => pauses.mock.calls.some(([ms]) => ms > 0));
       await app.aUser();
       await until(() => slept !== undefined);
+      expect(starts).toHaveBeenCalledTimes(2);
+      expect(slept?.length).toBeGreaterThan(0);
       expect(slept?.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(500);
     } finally {
-      pauses.mockRestore();
+      jest.restoreAllMocks();
     }
     expect((await readFeed(app.context.db)).holder).not.toBe(idFromBytes(dead));
   });
