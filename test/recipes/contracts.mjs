@@ -23,8 +23,8 @@ export const recipe = async ({ folder, env }) => {
   assert.deepEqual(
     broken.map((line) => line.replace(/user \S+;/, 'user U;')),
     [
-      'BREAKS  game.list, 200 /result/data/json/items/*/coverUrl: the member, now nothing',
-      '          shop of user U; needs /items/*/coverUrl; in "shows covers"',
+      'BREAKS  GameSummary/coverUrl, in 6 places: the member, now nothing',
+      '          shop of user U; needs /items/*/coverUrl; in "shows covers"; by game.list',
     ],
   );
   assert.match(refused, /^No: 1 changes break somebody\.$/m);
