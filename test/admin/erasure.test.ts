@@ -226,7 +226,10 @@ const live = async (fan: TestUser) => {
   await send('image.update', { id: postId, title: text('changed'), tagNames: [text('second tag')] });
 
   const needs = [{ operation: 'game.list', test: text('test'), sends: [], reasons: [] }];
-  await send('consumerContract.publish', { tag: NEEDLE, contract: { consumer: NEEDLE, contract: NEEDLE, needs } });
+  await send('consumerContract.publish', {
+    tag: NEEDLE,
+    contract: { consumer: NEEDLE, contract: `1.1.0+${NEEDLE}`, needs },
+  });
 
   // A member that is not known is named among the faults of the call.
   await app.fail('game.create', { [NEEDLE]: 1 }, 400, key);
