@@ -7,13 +7,14 @@ import schemathesis
 from schemathesis.openapi.checks import RejectedPositiveData
 
 # Rules that no JSON Schema can tell: an Idempotency-Key stands for one input, operators say where webhooks may lead, a user
-# has so many of them, and of contracts, at most, one whose endpoint does not answer is not active, and a contract names only
-# what the gateway has.
+# has so many of them, and of contracts, at most, one whose endpoint does not answer is not active, so many secrets of one sign at
+# once, and a contract names only what the gateway has.
 BEYOND_JSON_SCHEMA = {
     "IDEMPOTENCY_MISMATCH",
     "WEBHOOK_URL_FORBIDDEN",
     "WEBHOOK_LIMIT",
     "WEBHOOK_NOT_ACTIVE",
+    "WEBHOOK_SECRET_LIMIT",
     "CONTRACT_LIMIT",
     "CONTRACT_UNKNOWN",
 }
