@@ -1,7 +1,8 @@
 /**
  * The steps of the check, in the order in which `.ci/check/run.mjs` begins them. A step is
  * - `name`, and what it `proves`, as the table of docs/developing.md shows both,
- * - `run`, its command, with `env` beside the check's own, or `envOfAll` with `--all`, and the `minutes` after which it is stopped,
+ * - `run`, its command, with `env` beside the check's own, or `envOfAll` with `--all`, and the `minutes` after which it is stopped:
+ *   several times what it takes, since some machines are three times slower than others,
  * - `alone`: whether nothing may run beside it: it has more to do than the machine can,
  * - `tests`: whether it is an npm script of Jest, whose results count one by one; `skips` says that the run lists what it skips,
  * - `apart`: the paths of the repository that cannot change how it ends. Only such a step is carried where all other files are those
@@ -65,14 +66,14 @@ export const steps = [
     name: 'tests',
     proves: `what each room does, on SQLite and MariaDB, with Node.js ${oldest} on a terminal, in color`,
     run: ['.ci/node', oldest, '.ci/terminal', 'npm', 'run', '-s', 'test', '--'],
-    minutes: 20,
+    minutes: 45,
     tests: true,
   },
   {
     name: 'recipes',
     proves: 'each recipe of docs/ci.md, and the clients of fourteen generators, by the tools themselves',
     run: ['npm', 'run', '-s', 'test:recipes'],
-    minutes: 40,
+    minutes: 90,
     apart: [...PROSE, ...but('docs', 'ci.md', 'generators.md'), ...PAGES, ...testsBut('recipes', 'fuzz')],
   },
   {
@@ -80,7 +81,8 @@ export const steps = [
     proves: `whole programs, plans of statements, other databases and pages in a browser, with Node.js ${lts}`,
     run: ['.ci/node', lts, 'npm', 'run', '-s', 'test:long', '--'],
     env: { NO_COLOR: '1' },
-    minutes: 40,
+    envOfAll: { NO_COLOR: '1', NODES_APART: '1' },
+    minutes: 90,
     tests: true,
   },
   {
@@ -88,7 +90,7 @@ export const steps = [
     proves:
       'five SDKs as their users install them, by 180 scripted exchanges and one scenario, and beside the last release',
     run: ['npm', 'run', '-s', 'test:sdk'],
-    minutes: 40,
+    minutes: 90,
     apart: [...PROSE, 'docs', ...PAGES, 'deploy', ...testsBut()],
   },
   {
@@ -96,7 +98,7 @@ export const steps = [
     proves: 'that nothing acknowledged is lost or doubled where databases and instances are killed, cut off or filled',
     run: ['npm', 'run', '-s', 'test:fault', '--'],
     envOfAll: { UPGRADE_FROM: 'all' },
-    minutes: 30,
+    minutes: 75,
     alone: true,
     tests: true,
     apart: [
@@ -113,14 +115,14 @@ export const steps = [
     run: ['npm', 'run', '-s', 'fuzz'],
     env: { FUZZ_REQUESTS: '40000', FUZZ_EXAMPLES: '5' },
     envOfAll: { FUZZ_SEED: 'random' },
-    minutes: 30,
+    minutes: 45,
     apart: [...PROSE, 'docs', ...SDKS, ...testsBut('fuzz')],
   },
   {
     name: 'tests on Vitess',
     proves: 'transactions, lists, toggles, plans, `verify` and lost shards on Vitess',
     run: ['npm', 'run', '-s', 'test:vitess', '--'],
-    minutes: 30,
+    minutes: 75,
     alone: true,
     tests: true,
     skips: true,
@@ -133,21 +135,21 @@ export const steps = [
     proves: "the release's image, compose.yaml and the manifests, as non-root on a read-only file system",
     run: ['npm', 'run', '-s', 'test:image'],
     envOfAll: { IMAGE_RELEASES: '2' },
-    minutes: 20,
+    minutes: 45,
     apart: testsBut('image', 'bench', 'observe'),
   },
   ...[oldest, newest].map((version) => ({
     name: `first start on Node.js ${version}`,
     proves: "the README's two commands in a fresh clone, on a terminal",
     run: ['.ci/node', version, '.ci/first-start'],
-    minutes: 20,
+    minutes: 45,
   })),
   {
     name: 'release',
     proves: 'that a commit has one release, which others install, import and start without a clone or a compiler',
     run: ['node', '.ci/release/check.mjs'],
     envOfAll: { RELEASE_PARTS: 'npm,documents,typescript,python,go,java,rust' },
-    minutes: 10,
+    minutes: 30,
   },
   {
     name: 'publishing',
@@ -156,20 +158,20 @@ export const steps = [
     // Compilers take most of the time of the others.
     env: { PUBLISH_STRANGERS: 'typescript,python' },
     envOfAll: { PUBLISH_STRANGERS: 'typescript,python,go,java,rust' },
-    minutes: 30,
+    minutes: 60,
   },
-  { name: 'lint', proves: 'style, and mistakes that types show', run: ['npm', 'run', 'lint'], minutes: 10 },
-  { name: 'types', proves: 'types', run: ['npm', 'run', 'typecheck'], minutes: 10 },
+  { name: 'lint', proves: 'style, and mistakes that types show', run: ['npm', 'run', 'lint'], minutes: 30 },
+  { name: 'types', proves: 'types', run: ['npm', 'run', 'typecheck'], minutes: 30 },
   {
     name: 'OpenAPI lint',
     proves: 'the documents, by the rules of Redocly and Spectral',
     run: ['npm', 'run', 'lint:openapi'],
-    minutes: 10,
+    minutes: 30,
   },
   {
     name: 'OpenAPI compatibility',
     proves: 'that callers of the last release are not broken, and are told what is new',
     run: ['.ci/compatibility'],
-    minutes: 15,
+    minutes: 30,
   },
 ];

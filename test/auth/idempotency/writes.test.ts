@@ -276,16 +276,22 @@ describe('interrupted writes', () => {
       const headers = repeating(randomUUID());
       const { db } = late.context;
       const original = db.transaction;
+      let noteStored = (): void => undefined;
+      const isStored = new Promise<true>((resolve) => (noteStored = () => resolve(true)));
       let after: unknown;
       db.transaction = (async (...args: never[]) => {
         const result = await original.apply(db, args as never);
+        noteStored();
         after ??= await stored();
         await sleep(TIME_MS + 200);
         return result;
       }) as never;
       try {
-        const first = late.send(id, input, caller.key, headers);
-        while (after === undefined) await sleep(5);
+        // A slow machine may reach the end of the time before the write is stored.
+        let first = late.send(id, input, caller.key, headers);
+        while (!(await Promise.race([isStored, first.then(() => false)]))) {
+          first = late.send(id, input, caller.key, headers);
+        }
         const meanwhile = await late.send(id, input, caller.key, headers);
         expect(meanwhile.body.error.json.data.reason).toBe('IDEMPOTENCY_IN_PROGRESS');
         // Whatever it is told, it is not that nothing was stored.
@@ -295,6 +301,7 @@ describe('interrupted writes', () => {
       }
       const again = await late.send(id, input, caller.key, headers);
       expect([again.status, isReplay(again)]).toEqual([200, true]);
+      expect(after).toBeDefined();
       expect(await stored()).toEqual(after);
       await expectExactCounts(db);
     });

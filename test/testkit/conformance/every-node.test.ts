@@ -8,10 +8,11 @@ import { type ClientDocument, documented } from '../../../src/testkit/conformanc
 import { changesFor } from '../../../src/testkit/conformance/document/compare.ts';
 import { FOR_PEOPLE } from '../../../src/testkit/conformance/document/schema.ts';
 
-// Whether the comparison sees an edit of any node of the document.
+// Whether the comparison sees an edit of any node of the document. All nodes take 80 s of the processor: `.ci/run --all` edits them.
 
-/** One minute and a half for all nodes; a slow machine takes three times as long. */
 const TIMEOUT_MS = 600_000;
+/** Every fourth node is edited, unless this says otherwise. */
+const NODES_APART = Number(process.env['NODES_APART'] ?? 4);
 
 type Json = Record<PropertyKey, unknown>;
 type Path = readonly (string | number)[];
@@ -105,7 +106,8 @@ test(
     const known = new Map<string, ClientDocument>();
     const nodes = nodesIn(published);
     expect(nodes.length).toBeGreaterThan(10_000);
-    const unseen = nodes.flatMap((path) => {
+    const some = nodes.filter((_, n) => n % NODES_APART === 0);
+    const unseen = some.flatMap((path) => {
       const around = aroundOf(path);
       const name = JSON.stringify([Object.keys(around['paths'] as Json), Object.keys(around['webhooks'] as Json)]);
       const before = known.get(name) ?? documented('before', around);
