@@ -16,7 +16,13 @@ import { junitOf } from '../../../src/testkit/conformance/report/junit.ts';
 import { type Operation, operationOf } from '../../../src/testkit/conformance/contract/operation.ts';
 import { placesOf, withValue } from '../../../src/testkit/conformance/contract/places.ts';
 import { type CheckResult, planChecks } from '../../../src/testkit/conformance/verify.ts';
-import { failureLines, rowsOf, skipLines, summaryOf } from '../../../src/testkit/conformance/report/text.ts';
+import {
+  changeLines,
+  failureLines,
+  rowsOf,
+  skipLines,
+  summaryOf,
+} from '../../../src/testkit/conformance/report/text.ts';
 import { VerifySession } from '../../../src/testkit/conformance/session.ts';
 import { SeededRandom } from '../../../src/testkit/conformance/seed.ts';
 import { strict } from '../../../src/testkit/conformance/contract/strict.ts';
@@ -332,6 +338,22 @@ describe('conformance checks', () => {
       const xml = junitOf([result({ name: '\ud800 \uffff \u0000 \u001b 𠮷 \u0085' })], '');
       expect(xml).toContain('name="\u{FFFD} \u{FFFD} \u{FFFD} \u{FFFD} 𠮷 \u0085"');
     });
+  });
+
+  test('a change that cannot be judged is told apart from those that break nobody', () => {
+    const change = { operation: 'game.list', expected: 'nothing', breaks: false };
+    expect(
+      changeLines([
+        { ...change, where: '200 /a', came: 'a member' },
+        { ...change, where: '/b', came: 'a pattern', unsure: true },
+        { ...change, where: '/c', came: 'a type', breaks: true },
+      ]),
+    ).toEqual([
+      'CANNOT TELL /b: expected nothing, came a pattern',
+      '  in 1 place of 1 operation: game.list /b',
+      'NOTE 200 /a: expected nothing, came a member',
+      '  in 1 place of 1 operation: game.list 200 /a',
+    ]);
   });
 
   test.each([

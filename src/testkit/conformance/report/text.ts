@@ -4,18 +4,31 @@ import { curlOf } from '../http/curl.ts';
 import type { CheckResult } from '../verify.ts';
 import type { Change } from '../document/compare.ts';
 
-/** Two lines for each change that breaks no client: its difference, and its places. */
-export const changeLines = (changes: readonly Change[]): string[] => {
-  const additive = changes.filter(({ breaks }) => !breaks);
-  const places = additive.map(({ operation, where, expected, came }) => ({
+const linesOfSome = (word: string, changes: readonly Change[]): string[] => {
+  const places = changes.map(({ operation, where, expected, came }) => ({
     subject: operation,
     name: where,
     findings: [{ expected, came, at: where }],
   }));
   return groupsOf(places).flatMap((group) => [
-    `NOTE ${differenceOf(group.finding)}`,
+    `${word} ${differenceOf(group.finding)}`,
     `  in ${shownBy(group.places, 'place')}`,
   ]);
+};
+
+/** Two lines for each change that is not known to break a client: its difference, and its places. */
+export const changeLines = (changes: readonly Change[]): string[] => {
+  const others = changes.filter(({ breaks }) => !breaks);
+  return [
+    ...linesOfSome(
+      'CANNOT TELL',
+      others.filter(({ unsure }) => unsure),
+    ),
+    ...linesOfSome(
+      'NOTE',
+      others.filter(({ unsure }) => !unsure),
+    ),
+  ];
 };
 
 type OutcomeText = CheckResult['outcome'];
