@@ -341,7 +341,7 @@ describe('conformance checks', () => {
   });
 
   test('a change that cannot be judged is told apart from those that break nobody', () => {
-    const change = { operation: 'game.list', expected: 'nothing', breaks: false };
+    const change = { operation: 'game.list', node: '', expected: 'nothing', breaks: false };
     expect(
       changeLines([
         { ...change, where: '200 /a', came: 'a member' },
