@@ -11,7 +11,7 @@ const STAMP = 'dist/.built';
 const PROGRAM = 'dist/src/cli.js';
 const COMPILER = 'node_modules/typescript/bin/tsc';
 /** What `tsconfig.build.json` compiles, and what tells how. */
-const FOLDERS = ['contract', 'src', 'migrations'];
+const FOLDERS = ['contract', 'src', 'migrations', 'openapi/kit'];
 const FILES = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 
 process.chdir(join(import.meta.dirname, '..'));

@@ -41,6 +41,7 @@ export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
 export { holdsKey, withoutKeys } from './masking.ts';
 export { type Advise, issuesOf, pointerOf } from './issues.ts';
 export * from './limits.ts';
+export { type InputParts, inputPartsOf, markParts } from './input-parts.ts';
 export { measuredIn, partsOf } from './parts.ts';
 export {
   type Access,

@@ -4,8 +4,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { changesFor } from '../src/testkit/conformance/document/compare.ts';
-import { documented } from '../src/testkit/conformance/document/client-document.ts';
+import { changesFor } from './kit/conformance/document/compare.ts';
+import { documented } from './kit/conformance/document/client-document.ts';
 import { type Change, entriesOf, leastVersion, refusals, together, type Versioned } from './compatibility.ts';
 import { announcementRefusals, type DeprecatingDocument, judgeEnds } from './removal.ts';
 

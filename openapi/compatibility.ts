@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Change as Difference } from '../src/testkit/conformance/document/compare.ts';
-import { unescaped } from '../src/testkit/conformance/document/schema.ts';
+import type { Change as Difference } from './kit/conformance/document/compare.ts';
+import { unescaped } from './kit/conformance/document/schema.ts';
 
 /** A change of the document as oasdiff tells it. */
 export interface Change {

@@ -182,8 +182,8 @@ describe('command line', () => {
       expect(examples.map(([first]) => first)).toEqual(
         leaves.map(({ command }) => expect.stringMatching(`^${[CALL, ...command].join(' ')}`)),
       );
-      // `verify` has no settings, but a deployment; test/testkit/conformance/http.test.ts tries its examples. `mock-server` has none
-      // either, and listens; `npm run test:sdk` needs it. The others read files first: test/testkit/consumers tries them.
+      // `verify` has no settings, but a deployment; test/kit/conformance/http.test.ts tries its examples. `mock-server` has none
+      // either, and listens; `npm run test:sdk` needs it. The others read files first: test/kit/consumers tries them.
       const configured = examples
         .flat()
         .filter(

@@ -11,7 +11,7 @@ import { scopes } from '../../contract/index.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { addFailedCalls, failedCallOf } from '../../src/consumers/use/failed-calls.ts';
 import { schema } from '../../src/app/schema.ts';
-import { welcome } from '../../src/testkit/sandbox/welcome.ts';
+import { welcome } from '../../src/sandbox/welcome.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { runCommand } from '../harness/app/command.ts';

@@ -11,7 +11,7 @@ import { countRowsToCompare, reconcile } from '../../src/admin/reconcile/service
 import { gameKind } from '../../src/game/kind.ts';
 import { searchKinds } from '../../src/app/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
-import { seed } from '../../src/testkit/seed/service.ts';
+import { seed } from '../../src/sandbox/seed/service.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';

@@ -12,7 +12,7 @@ import { suspendUser } from '../../src/admin/moderation/users.ts';
 import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { schema } from '../../src/app/schema.ts';
-import { seed } from '../../src/testkit/seed/service.ts';
+import { seed } from '../../src/sandbox/seed/service.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';

@@ -19,7 +19,7 @@ import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../..
 import { gameKind } from '../../src/game/kind.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { schema } from '../../src/app/schema.ts';
-import { seed } from '../../src/testkit/seed/service.ts';
+import { seed } from '../../src/sandbox/seed/service.ts';
 import { exportLines, type ExportOptions, headerOf, lineOf } from '../../src/admin/transfer/export.ts';
 import { parts } from '../../src/admin/transfer/format.ts';
 import { BadLines, type Imported, importLines } from '../../src/admin/transfer/import.ts';

@@ -1,7 +1,7 @@
 // node test/bench/storage.mjs [games]: what requests ask of the disk, of docs/sizing.md: how often MariaDB flushes, reads and
 // writes, and how many bytes, for each request of the gateway, with a buffer pool that holds the database and with one that
 // does not. Commits are durable.
-import { Random } from '../../dist/src/testkit/seed/random.js';
+import { Random } from '../../dist/src/sandbox/seed/random.js';
 import { requestText, startLoad } from './load/load.mjs';
 import { startSeeded } from './machine/seeded.mjs';
 import { startServer } from './machine/servers.mjs';

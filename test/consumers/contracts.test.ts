@@ -7,7 +7,7 @@ import { MAX_CONTRACT_BYTES, MAX_CONTRACTS, MAX_NEEDS } from '../../contract/ind
 import { type PublishedContract, publishedContracts } from '../../src/consumers/contracts/store.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 
-// The contracts that consumers publish. The operator asks with them in `test/testkit/consumers`.
+// The contracts that consumers publish. The operator asks with them in `test/kit/consumers`.
 
 let app: TestApp;
 let now = new Date('2031-05-01T10:00:00.000Z');

@@ -5,8 +5,8 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { isStream, operations as described, scopes } from '../../contract/index.ts';
 import { newId } from '../../src/db/values.ts';
-import { createDemo } from '../../src/testkit/sandbox/records.ts';
-import { insertSandboxExamples } from '../../src/testkit/sandbox/sandbox.ts';
+import { createDemo } from '../../src/sandbox/records.ts';
+import { insertSandboxExamples } from '../../src/sandbox/sandbox.ts';
 import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { demoKeyIn } from '../harness/app/demo.ts';
 import { type ProcedureId, startApp } from '../harness/app/app.ts';

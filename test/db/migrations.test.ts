@@ -11,7 +11,7 @@ import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import type { ImagePostColumns } from '../../src/image/entity.ts';
 import { schema } from '../../src/app/schema.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
-import { seed } from '../../src/testkit/seed/service.ts';
+import { seed } from '../../src/sandbox/seed/service.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
 import { fillAsReleased } from '../harness/app/released-content.ts';
 import { dumpSchema } from '../harness/documents/schema-dump.ts';

@@ -97,7 +97,7 @@ describe('commands in the guides', () => {
         .replace('"$PUBLIC_URL"', service.base)
         .replace('localhost:9464', `127.0.0.1:${metricsPort}`)
         .split(' ');
-      // The whole of it is run by test/testkit/conformance/all-engines.test.ts.
+      // The whole of it is run by test/kit/conformance/all-engines.test.ts.
       if (args[0] === 'verify') args.push('--only', 'service,game.getTypeStats');
       // It loads a part of itself late, which works in a process of its own only.
       const ran = args[0] === 'reindex' ? runCli : runCommand;

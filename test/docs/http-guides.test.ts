@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { sandboxKeys } from '../../src/sandbox/sandbox.ts';
 import { defaultSizes, GRACE_MS } from '../../src/search/sizes.ts';
 import { guides } from '../../src/site/guides/catalogue.ts';
 import { blocksOf, guideFor, type Ran, runGuide, runScriptHere } from '../harness/documents/guide.ts';

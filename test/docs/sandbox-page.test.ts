@@ -8,8 +8,8 @@ import { pino } from 'pino';
 import { format } from 'prettier';
 import { readConfig, sandboxOf } from '../../src/config/config.ts';
 import { closeContext, openContext } from '../../src/app/context.ts';
-import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
-import { SandboxWorkspaces } from '../../src/testkit/sandbox/workspaces.ts';
+import type { Catalogue } from '../../src/sandbox/catalogue.ts';
+import { SandboxWorkspaces } from '../../src/sandbox/workspaces.ts';
 
 // A part of docs/sandbox.md is what the sandbox says of itself. UPDATE_SANDBOX=true writes it.
 

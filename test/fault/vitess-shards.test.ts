@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
+import { differenceOf } from '../../openapi/kit/conformance/findings/finding.ts';
 import { idFromBytes } from '../../src/db/values.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { runCommand } from '../harness/app/command.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { V7Generator } from 'uuidv7';
 import { replaceRuntime, type Runtime } from '../../src/base/runtime.ts';
-import { Random } from '../../src/testkit/seed/random.ts';
+import { Random } from '../../src/sandbox/seed/random.ts';
 
 const START = new Date('2026-04-01T09:30:00.000Z');
 

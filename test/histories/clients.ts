@@ -5,7 +5,7 @@ import { systemActor } from '../../src/auth/audit/log.ts';
 import { sleep } from '../../src/base/runtime.ts';
 import type { Database } from '../../src/db/database.ts';
 import { timeToDb } from '../../src/db/values.ts';
-import { Random } from '../../src/testkit/seed/random.ts';
+import { Random } from '../../src/sandbox/seed/random.ts';
 import { createUser } from '../../src/user/service.ts';
 import { stopAfterTest } from '../harness/faults/running.ts';
 import { withDatabase } from '../harness/http/load.ts';

@@ -1,4 +1,4 @@
-import { Random } from '../../src/testkit/seed/random.ts';
+import { Random } from '../../src/sandbox/seed/random.ts';
 import type { ProcedureId } from '../harness/app/app.ts';
 import type { Entry } from './history.ts';
 import {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLoad } from '../bench/load/load.mjs';
 import { operationsOf, requestsOf } from '../bench/load/operations.mjs';
-import { Random } from '../../dist/src/testkit/seed/random.js';
+import { Random } from '../../dist/src/sandbox/seed/random.js';
 
 /** How many of a hundred requests are of which operation. */
 const SHARES = {

@@ -2,17 +2,15 @@
  * @engines none
  * @tier fast
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { floors } from './floors.ts';
 import { type Arrow, arrows, arrowsOf, files, isIn, roomOf, scripts, withoutComments } from './imports.ts';
-import { drawingOf } from './picture.ts';
 
 /** The folders that know Express: HTTP itself, the transports of calls, the sandbox, and the pages. */
-const EXPRESS = ['src/http', 'src/rpc', 'src/testkit/sandbox', 'src/site', 'src/app'];
-const PICTURE = 'docs/architecture.svg';
+const EXPRESS = ['src/http', 'src/rpc', 'src/sandbox', 'src/site', 'src/app'];
 const FEATURES = ['game', 'image', 'user', 'event'];
 /** A file of fewer lines, with one importer, is part of that file, unless there is a reason. */
 const SHORT = 40;
@@ -97,15 +95,12 @@ describe('imports', () => {
       ).toEqual([]);
     });
 
-    test('is all that the document is made from', () => {
+    test('is all that openapi/ imports', () => {
       expect(
         broken(
-          'the document is made without the server; only contract/ may be imported and, to compare documents, their comparison.',
+          'the document and the kit are made without the server; only contract/ may be imported.',
           ({ importer, imported, isOurs }) =>
-            isIn(importer, 'openapi') &&
-            isOurs &&
-            !isIn(imported, 'contract', 'openapi') &&
-            !(isNamed(importer, 'compare', 'compatibility') && isIn(imported, 'src/testkit/conformance/document')),
+            isIn(importer, 'openapi') && isOurs && !isIn(imported, 'contract', 'openapi'),
         ),
       ).toEqual([]);
     });
@@ -116,7 +111,11 @@ describe('imports', () => {
       expect(
         broken(
           'openapi/ makes the documents with packages that the service lacks; read openapi/*.json.',
-          ({ importer, imported, isTypeOnly }) => isIn(importer, 'src') && isIn(imported, 'openapi') && !isTypeOnly,
+          ({ importer, imported, isTypeOnly }) =>
+            isIn(importer, 'src') &&
+            isIn(imported, 'openapi') &&
+            !isTypeOnly &&
+            !(isIn(importer, 'src/admin') && isIn(imported, 'openapi/kit')),
         ),
       ).toEqual([]);
     });
@@ -244,19 +243,6 @@ describe('imports', () => {
             isOurs &&
             !isTypeOnly &&
             !isIn(imported, 'src/limits', 'src/base', 'contract'),
-        ),
-      ).toEqual([]);
-    });
-
-    test('the conformance kit stands on the contract alone', () => {
-      expect(
-        broken(
-          'src/testkit/conformance/ proves deployments from outside and must not share what it proves; only contract/ may be imported.',
-          ({ importer, imported, isOurs }) =>
-            isIn(importer, 'src/testkit/conformance') &&
-            isOurs &&
-            !isIn(imported, 'src/testkit/conformance') &&
-            !isIn(imported, 'contract'),
         ),
       ).toEqual([]);
     });
@@ -426,13 +412,6 @@ describe('imports', () => {
         return isIn(file, 'src') && isPart && isShort(file) && !REASONS.some(([path]) => path.test(file));
       });
       expect(crumbs.map((file) => `${file}: fold it into its importer, or give a reason above.`)).toEqual([]);
-    });
-
-    test('are drawn in docs/architecture.svg', () => {
-      const drawing = drawingOf(arrows);
-      if (process.env['UPDATE_PICTURE'] === 'true') writeFileSync(PICTURE, drawing);
-      // Else `UPDATE_PICTURE=true npm test -- arrows` draws it anew.
-      expect(readFileSync(PICTURE, 'utf8') === drawing).toBe(true);
     });
   });
 });

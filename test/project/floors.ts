@@ -3,40 +3,28 @@
  * rooms import in no circle. A room is a folder, or a file that stands in `src/` itself.
  */
 export const floors: readonly (readonly string[])[] = [
+  // The entry point.
   ['cli.ts'],
+  // The command line for operators.
   ['admin'],
-  ['testkit'],
+  // The demo, generated records, and a gateway whose faults callers choose.
+  ['sandbox'],
+  // The context, the Express app, the processes.
   ['app'],
+  // One call, by the transports tRPC and MCP; the documents, guides and pages.
   ['rpc', 'site'],
+  // Two routers; the server, its middleware and messages.
   ['game', 'image', 'http'],
+  // A router; what games and image posts share; hooks, metrics, tracing.
   ['user', 'content', 'telemetry'],
+  // The outbox, the feed, webhooks.
   ['event'],
+  // Who uses which operations; environment variables.
   ['consumers', 'config'],
+  // API keys, quotas, the audit log, writes done once; the full-text index; rates, concurrency, queues.
   ['auth', 'search', 'limits'],
+  // MySQL, MariaDB, SQLite.
   ['db'],
+  // Errors, hints, deadlines, the clock.
   ['base'],
 ];
-
-/** One or two words on what each room is for. */
-export const purposes: Readonly<Record<string, string>> = {
-  'cli.ts': 'entry point',
-  admin: 'command line for operators',
-  testkit: 'sandbox, conformance, mock server',
-  app: 'context, Express app, processes',
-  rpc: 'one call: tRPC and MCP transports',
-  site: 'docs, guides, landing page',
-  game: 'router game',
-  image: 'router image',
-  http: 'server, middleware, messages, routes',
-  user: 'router user',
-  event: 'outbox, router event, webhooks',
-  content: 'what games and image posts share',
-  telemetry: 'hooks, metrics, tracing',
-  consumers: 'who uses what',
-  config: 'environment variables',
-  limits: 'rates, concurrency, queues',
-  auth: 'API keys, quotas, audit log, writes done once',
-  search: 'full-text index',
-  db: 'MySQL, MariaDB, SQLite',
-  base: 'errors, hints, deadlines, version',
-};

@@ -1,7 +1,7 @@
 import { currentTime, sleep } from '../../src/base/runtime.ts';
 import { AppError } from '../../src/base/errors.ts';
 import type { Connection, Statements } from '../../src/db/connection.ts';
-import type { Random } from '../../src/testkit/seed/random.ts';
+import type { Random } from '../../src/sandbox/seed/random.ts';
 
 /** The part of the statements that take some milliseconds, and how many; the others take none. */
 const SLOW = 0.1;

@@ -1,6 +1,6 @@
 import { sleep } from '../../src/base/runtime.ts';
 import { type Answer, type Message, type send, signedHeaders } from '../../src/event/webhook/sender/send.ts';
-import type { Random } from '../../src/testkit/seed/random.ts';
+import type { Random } from '../../src/sandbox/seed/random.ts';
 import { entryOf, type Entry, microseconds } from '../histories/history.ts';
 import { eventIn, type Json } from '../histories/session.ts';
 

@@ -8,7 +8,7 @@ import { currentTime } from '../../src/base/runtime.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Connection } from '../../src/db/connection.ts';
 import type { send } from '../../src/event/webhook/sender/send.ts';
-import type { Random } from '../../src/testkit/seed/random.ts';
+import type { Random } from '../../src/sandbox/seed/random.ts';
 import { DatabaseLink } from './database.ts';
 import type { Host } from './network.ts';
 

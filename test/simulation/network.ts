@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { currentTime, setTimeout } from '../../src/base/runtime.ts';
-import type { Random } from '../../src/testkit/seed/random.ts';
+import type { Random } from '../../src/sandbox/seed/random.ts';
 
 /** The milliseconds that bytes are under way. */
 const LATENCY_MS = [0.2, 3] as const;

@@ -8,7 +8,7 @@ import type { Connection } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { Snapshot } from '../../src/db/sqlite/files/snapshot.ts';
 import { openSqlite } from '../../src/db/sqlite/open.ts';
-import { Random } from '../../src/testkit/seed/random.ts';
+import { Random } from '../../src/sandbox/seed/random.ts';
 import { createUser } from '../../src/user/service.ts';
 import { type Client, openClient } from '../harness/app/client.ts';
 import { WEBHOOK_KEY } from '../harness/app/webhook-key.ts';

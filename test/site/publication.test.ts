@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
 import { createApp } from '../../src/app/app.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { sandboxKeys } from '../../src/sandbox/sandbox.ts';
 import { startApp } from '../harness/app/app.ts';
 
 // What the pages tell somebody who has only the address of a service: where a key comes from, where the source is.

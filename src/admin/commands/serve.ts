@@ -4,7 +4,7 @@ import type { StatusDocuments } from '../../app/start.ts';
 import { describeFault } from './shared/faults.ts';
 import { wholeNumberUpTo } from './shared/arguments.ts';
 import { assertThere, CommandError, examples, readSettings } from './shared/common.ts';
-import { SEEDS } from '../../testkit/conformance/seed.ts';
+import { SEEDS } from '../../../openapi/kit/conformance/seed.ts';
 
 const USAGE = 2;
 
@@ -39,7 +39,7 @@ export const serveCommand = (): Command =>
     .action(async ({ sandbox, seed }: ServeOptions) => {
       if (seed !== undefined && !sandbox) throw new CommandError('--seed is for a sandbox: add --sandbox.', USAGE);
       // Loading the server takes longer than any other command runs.
-      const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../testkit/kit.ts')]);
+      const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../sandbox/kit.ts')]);
       const config = readSettings({ logs: true });
       // It would make an empty database, and say that all is well.
       if (config.isReadOnly && !sandbox) assertThere(config);

@@ -10,7 +10,7 @@ import type { FailedCall } from '../entity.ts';
 import { storeCounts } from './counts.ts';
 import { Today } from './days.ts';
 import { addFailedCalls, failedCallOf, lastOf } from './failed-calls.ts';
-import { type InputParts, inputPartsOf, markParts } from './parts.ts';
+import { type InputParts, inputPartsOf, markParts } from '../../../contract/index.ts';
 import { addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
 
 /** A crash loses the uses of this period. A longer one makes fewer writes. */

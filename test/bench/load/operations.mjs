@@ -1,4 +1,4 @@
-import { Random, zipf } from '../../../dist/src/testkit/seed/random.js';
+import { Random, zipf } from '../../../dist/src/sandbox/seed/random.js';
 import { batchText, requestText, toolText } from './load.mjs';
 import { searches } from './searches.mjs';
 

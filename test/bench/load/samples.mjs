@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { displayPrefix, generateKey, hashKey } from '../../../dist/src/auth/format.js';
-import { Random } from '../../../dist/src/testkit/seed/random.js';
+import { Random } from '../../../dist/src/sandbox/seed/random.js';
 import { DATABASE } from '../machine/mariadb.mjs';
 import { idText, storedTime } from '../subjects/wire.mjs';
 

@@ -1,5 +1,5 @@
 /**
- * Forty searches over the words of `src/testkit/seed/`: four scripts; words that many games have, few, and none; single
+ * Forty searches over the words of `src/sandbox/seed/`: four scripts; words that many games have, few, and none; single
  * characters; several words. Absent ones are made of frequent pairs of characters, which an index of pairs takes for
  * candidates.
  */

@@ -19,7 +19,7 @@ const MOST_USERS = 50_000;
 const MOST_COPIED_GAMES = 5_000_000;
 
 /** What a seeded database depends on: the migrations, and what makes and stores the rows. */
-const ROWS_DEPEND_ON = /^(migrations|src\/(testkit\/seed|search|content\/tag)|src\/content\/write\/publish)\b.*\.js$/;
+const ROWS_DEPEND_ON = /^(migrations|src\/(sandbox\/seed|search|content\/tag)|src\/content\/write\/publish)\b.*\.js$/;
 
 const schemaHash = (version) => {
   const hash = createHash('sha256');

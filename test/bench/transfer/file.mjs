@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { gameLine, imageLine, userLine } from '../../../dist/src/admin/transfer/views.js';
 import { END, FORMAT, MAX_LISTED, VERSION } from '../../../dist/src/admin/transfer/format.js';
-import { seedGames, seedImagePosts, seedUsers } from '../../../dist/src/testkit/seed/records.js';
+import { seedGames, seedImagePosts, seedUsers } from '../../../dist/src/sandbox/seed/records.js';
 import { storedIdToBytes, timeToDb } from '../../../dist/src/db/values.js';
 
 const FLUSH_AT = 2 ** 20;

@@ -53,7 +53,7 @@ const cli = async (...args: string[]): Promise<string> => {
 };
 
 describe('the accounts of the guide', () => {
-  // That they are for every operation, `test/testkit/conformance/all-engines.test.ts` shows.
+  // That they are for every operation, `test/kit/conformance/all-engines.test.ts` shows.
   test('are enough to migrate and for every command', async () => {
     expect((await cli('migrate')).split('\n')).toEqual(names);
     const user = await cli('users', 'create', '--nickname', 'Ada', '--quiet');

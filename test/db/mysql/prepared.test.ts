@@ -13,7 +13,7 @@ import { SessionPool } from '../../../src/db/mysql/pool.ts';
 import { StatementBudget } from '../../../src/db/mysql/session.ts';
 import { withSettings } from '../../../src/db/mysql/settings.ts';
 import { schema } from '../../../src/app/schema.ts';
-import { seed } from '../../../src/testkit/seed/service.ts';
+import { seed } from '../../../src/sandbox/seed/service.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { connectionOptions, createDatabase } from '../../harness/app/database.ts';
 import { type ServerProgram, startServer, type ThrowawayServer } from '../../harness/servers/servers.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testkit/seed/random.ts';
+import type { Random } from '../../../src/sandbox/seed/random.ts';
 import type { Request } from './corpus.ts';
 
 // Requests as bytes: as they should go over the wire, and as they should not.

@@ -1,4 +1,4 @@
-import { Random } from '../../../src/testkit/seed/random.ts';
+import { Random } from '../../../src/sandbox/seed/random.ts';
 import { mangled, wellFramed } from './bytes.ts';
 import { aRequest, type Request } from './corpus.ts';
 

@@ -1,8 +1,8 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { MAX_BATCH_CALLS, type Procedure, procedures } from '../../../contract/index.ts';
-import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
+import { sandboxKeys } from '../../../src/sandbox/sandbox.ts';
 import { keyOfWord } from '../../../src/auth/format.ts';
-import type { Random } from '../../../src/testkit/seed/random.ts';
+import type { Random } from '../../../src/sandbox/seed/random.ts';
 import { changed, changedString, hostileString, mangledText, meta, stringify } from './json.ts';
 
 // Requests made from the contract, valid ones and such as are wrong in what they say. All are well-formed HTTP.

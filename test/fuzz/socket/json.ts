@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testkit/seed/random.ts';
+import type { Random } from '../../../src/sandbox/seed/random.ts';
 
 // Inputs changed as JSON values, before they become text.
 

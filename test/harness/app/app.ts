@@ -15,10 +15,10 @@ import {
 } from '../../../contract/index.ts';
 import { createApp } from '../../../src/app/app.ts';
 import { httpServerOf } from '../../../src/app/server.ts';
-import { createSandboxApp } from '../../../src/testkit/sandbox/middleware.ts';
+import { createSandboxApp } from '../../../src/sandbox/middleware.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { closeContext, type Context, openContext } from '../../../src/app/context.ts';
-import { workspaceOn, type Workspaces } from '../../../src/testkit/sandbox/workspaces.ts';
+import { workspaceOn, type Workspaces } from '../../../src/sandbox/workspaces.ts';
 import type { HttpServerLimits } from '../../../src/http/server/limits.ts';
 import { generateKey } from '../../../src/auth/format.ts';
 import { createKey, revokeKey } from '../../../src/auth/service.ts';

@@ -1,5 +1,5 @@
-import { createDemo } from '../../../src/testkit/sandbox/records.ts';
-import { insertSandboxExamples } from '../../../src/testkit/sandbox/sandbox.ts';
+import { createDemo } from '../../../src/sandbox/records.ts';
+import { insertSandboxExamples } from '../../../src/sandbox/sandbox.ts';
 import { webhookSecrets } from './webhook-key.ts';
 import type { Database } from '../../../src/db/database.ts';
 

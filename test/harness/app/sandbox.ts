@@ -3,9 +3,9 @@ import { pino } from 'pino';
 import { closeContext, openContext } from '../../../src/app/context.ts';
 import { readConfig, sandboxOf } from '../../../src/config/config.ts';
 import { HttpServer } from '../../../src/http/server/http-server.ts';
-import type { Catalogue } from '../../../src/testkit/sandbox/catalogue.ts';
-import { createSandboxApp } from '../../../src/testkit/sandbox/middleware.ts';
-import { SandboxWorkspaces } from '../../../src/testkit/sandbox/workspaces.ts';
+import type { Catalogue } from '../../../src/sandbox/catalogue.ts';
+import { createSandboxApp } from '../../../src/sandbox/middleware.ts';
+import { SandboxWorkspaces } from '../../../src/sandbox/workspaces.ts';
 import { checkReply } from './published.ts';
 
 /** The time of each sandbox at its start. */

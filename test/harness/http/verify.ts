@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { generateKey } from '../../../src/auth/format.ts';
-import { anySeed } from '../../../src/testkit/conformance/seed.ts';
+import { anySeed } from '../../../openapi/kit/conformance/seed.ts';
 import {
   type VerifyObserver,
   type VerifyRun,
   type VerifyTarget,
   verify,
-} from '../../../src/testkit/conformance/verify.ts';
+} from '../../../openapi/kit/conformance/verify.ts';
 
 /** The document that a deployment of this contract publishes. */
 export const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ErrorResponse, operations, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
 import type { ConcurrencyLimiter } from '../../../src/limits/overload/concurrency-limiter.ts';
 import { CallerLeft } from '../../../src/base/errors.ts';
-import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
+import { sandboxKeys } from '../../../src/sandbox/sandbox.ts';
 import { idOf, nameOf, toolsFor } from '../../../src/rpc/mcp/tools.ts';
 import { type ProcedureId, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { createDatabase, type TestDatabase } from '../../harness/app/database.ts';

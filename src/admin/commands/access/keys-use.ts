@@ -10,7 +10,7 @@ import { type ConsumerUse, keyConsumer, readConsumerUses } from '../../../consum
 import type { Database } from '../../../db/database.ts';
 import { usersIn } from '../../../user/entity.ts';
 import { idOfUser } from '../../../user/service.ts';
-import type { NamedUse } from '../../../testkit/consumers/uses.ts';
+import type { NamedUse } from '../../../../openapi/kit/consumers/uses.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';

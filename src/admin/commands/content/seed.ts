@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { currentDate, currentTime } from '../../../base/runtime.ts';
 import { record, systemActor } from '../../../auth/audit/log.ts';
-import type { SeedOptions } from '../../../testkit/seed/records.ts';
+import type { SeedOptions } from '../../../sandbox/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
@@ -49,7 +49,7 @@ export const seedCommand = (): Command =>
       withDatabase(readSettings(), async (db) => {
         const { users, games, images, randomSeed, until } = options;
         const began = currentTime();
-        const { seed } = await import('../../../testkit/seed/service.ts');
+        const { seed } = await import('../../../sandbox/seed/service.ts');
         await withProgress(users + games + images, (onStored) => seed(db, options, onStored));
         const act = { action: 'seed', subject: 'made-up data', after: options };
         await db.transaction((tx) => record(tx, systemActor(), act));

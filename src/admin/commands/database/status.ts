@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { ask } from '../../../testkit/conformance/http/remote.ts';
+import { ask } from '../../../../openapi/kit/conformance/http/remote.ts';
 import type { Config } from '../../../config/config.ts';
 import { STATUS_PATHS } from '../../status/paths.ts';
 import { CommandError, examples, readSettings } from '../shared/common.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { ask } from '../../../testkit/conformance/http/remote.ts';
+import { ask } from '../../../../openapi/kit/conformance/http/remote.ts';
 import type { ConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contract as api } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
@@ -14,8 +14,8 @@ import {
   publishedContracts,
 } from '../../../consumers/contracts/store.ts';
 import type { Database } from '../../../db/database.ts';
-import { parsed } from '../../../testkit/conformance/http/client.ts';
-import { valueAt } from '../../../testkit/conformance/values.ts';
+import { parsed } from '../../../../openapi/kit/conformance/http/client.ts';
+import { valueAt } from '../../../../openapi/kit/conformance/values.ts';
 import { idOfUser } from '../../../user/service.ts';
 import { keyOption, parseBaseUrl, refuseRepeated } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';

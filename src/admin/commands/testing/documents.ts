@@ -6,9 +6,9 @@ import {
   documented,
   DocumentError,
   parseDocument,
-} from '../../../testkit/conformance/document/client-document.ts';
-import { ask, boundedText } from '../../../testkit/conformance/http/remote.ts';
-import { valueAt } from '../../../testkit/conformance/values.ts';
+} from '../../../../openapi/kit/conformance/document/client-document.ts';
+import { ask, boundedText } from '../../../../openapi/kit/conformance/http/remote.ts';
+import { valueAt } from '../../../../openapi/kit/conformance/values.ts';
 import { CommandError } from '../shared/common.ts';
 import { printable } from '../shared/output.ts';
 

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Argument, Command, Option } from 'commander';
-import { boundedText } from '../../../testkit/conformance/http/remote.ts';
+import { boundedText } from '../../../../openapi/kit/conformance/http/remote.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import {
   findContracts,
@@ -14,17 +14,17 @@ import {
 import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
-import type { ClientDocument } from '../../../testkit/conformance/document/client-document.ts';
-import { type Change, changesFor } from '../../../testkit/conformance/document/compare.ts';
+import type { ClientDocument } from '../../../../openapi/kit/conformance/document/client-document.ts';
+import { type Change, changesFor } from '../../../../openapi/kit/conformance/document/compare.ts';
 import {
   type ConsumerContract,
   ConsumerContractError,
   parseConsumerContract,
 } from '../../../../contract/consumer-contract.ts';
-import { type Consumers, impactOf } from '../../../testkit/consumers/impact.ts';
-import { unknownParts } from '../../../testkit/consumers/needs.ts';
-import { changesOf, junitOf, linesOf } from '../../../testkit/consumers/report.ts';
-import { type NamedUse, parseUses, UseError } from '../../../testkit/consumers/uses.ts';
+import { type Consumers, impactOf } from '../../../../openapi/kit/consumers/impact.ts';
+import { unknownParts } from '../../../../openapi/kit/consumers/needs.ts';
+import { changesOf, junitOf, linesOf } from '../../../../openapi/kit/consumers/report.ts';
+import { type NamedUse, parseUses, UseError } from '../../../../openapi/kit/consumers/uses.ts';
 import { withKeys } from '../access/keys-use.ts';
 import { parseBaseUrl, refuseRepeated, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { Argument, Command } from 'commander';
 import { version } from '../../../base/version.ts';
 import { parseConsumerContract } from '../../../../contract/consumer-contract.ts';
-import { contractOf, startRecordingProxy } from '../../../testkit/consumers/recording-proxy.ts';
+import { contractOf, startRecordingProxy } from '../../../../openapi/kit/consumers/recording-proxy.ts';
 import { lengths } from '../../../../contract/limits.ts';
 import { keyless, text } from '../../../../contract/text.ts';
 import { parseBaseUrl, textOf, wholeNumberUpTo } from '../shared/arguments.ts';

@@ -5,10 +5,10 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
-import { Unusable } from '../../../testkit/conformance/caller.ts';
-import { unprovoked } from '../../../testkit/conformance/checks/refusals.ts';
-import { SERVICE } from '../../../testkit/conformance/check.ts';
-import { Unreachable } from '../../../testkit/conformance/http/base.ts';
+import { Unusable } from '../../../../openapi/kit/conformance/caller.ts';
+import { unprovoked } from '../../../../openapi/kit/conformance/checks/refusals.ts';
+import { SERVICE } from '../../../../openapi/kit/conformance/check.ts';
+import { Unreachable } from '../../../../openapi/kit/conformance/http/base.ts';
 import {
   changeLines,
   countOf,
@@ -17,11 +17,11 @@ import {
   rowsOf,
   skipLines,
   summaryOf,
-} from '../../../testkit/conformance/report/text.ts';
-import { jsonOf } from '../../../testkit/conformance/report/json.ts';
-import { junitOf } from '../../../testkit/conformance/report/junit.ts';
-import { anySeed, SeededRandom, SEEDS } from '../../../testkit/conformance/seed.ts';
-import { type VerifyRun, verify } from '../../../testkit/conformance/verify.ts';
+} from '../../../../openapi/kit/conformance/report/text.ts';
+import { jsonOf } from '../../../../openapi/kit/conformance/report/json.ts';
+import { junitOf } from '../../../../openapi/kit/conformance/report/junit.ts';
+import { anySeed, SeededRandom, SEEDS } from '../../../../openapi/kit/conformance/seed.ts';
+import { type VerifyRun, verify } from '../../../../openapi/kit/conformance/verify.ts';
 import { keyOption, listOf, parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
