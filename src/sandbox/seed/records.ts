@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { V7Generator } from 'uuidv7';
 import type { Contract, InputOf } from '../../../contract/index.ts';
 import type { Draft, Publication } from '../../content/write/publish.ts';
@@ -9,10 +10,6 @@ import { normalise } from '../../search/text.ts';
 import type { UserRow } from '../../user/entity.ts';
 import { distinct, Random, zipf } from './random.ts';
 import { slugOf } from '../../content/tag/slug.ts';
-import { chinese } from './chinese.ts';
-import { english } from './english.ts';
-import { japanese } from './japanese.ts';
-import { korean } from './korean.ts';
 
 /**
  * A language: lists of phrases. A phrase may name other lists in braces, to be replaced by one of their phrases. Every language
@@ -34,7 +31,12 @@ type Phrase =
   /** Thousands of more special tags. */
   | 'rareTag';
 
-/** Each language, as often as its share of what is published. */
+const { japanese, chinese, english, korean } = createRequire(import.meta.url)('#words') as Record<
+  'japanese' | 'chinese' | 'english' | 'korean',
+  Language
+>;
+
+/** Each language, as often as its share of the records. */
 export const languages: readonly Language[] = [japanese, japanese, chinese, chinese, english, korean];
 
 const SLOT = /\{(\w+)\}/g;
