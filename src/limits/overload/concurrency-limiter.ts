@@ -1,35 +1,15 @@
 import { AsyncResource } from 'node:async_hooks';
-import { performance, randomNumber, setInterval } from '../../base/runtime.ts';
+import { performance, randomNumber } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
-import { AdaptiveLimit } from './adaptive-limit.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
 import type { LimiterObserver, LimiterUsage } from './observer.ts';
 
-const TICK_MS = 50;
-
-/** A clock that stands still while this process does: work that cannot end then is not stalled. */
-export class LiveClock {
-  #ms = 0;
-  #last = performance.now();
-
-  constructor() {
-    setInterval(() => {
-      const now = performance.now();
-      this.#ms += Math.min(now - this.#last, 2 * TICK_MS);
-      this.#last = now;
-    }, TICK_MS).unref();
-  }
-
-  /** In milliseconds, as far as the last tick. */
-  get ms(): number {
-    return this.#ms;
-  }
-}
-
-/** The window of observations: at least this many milliseconds, and this much work. */
+/** The throughput is measured over at least this many milliseconds, and this many pieces of work. */
 const WINDOW_MS = 100;
 const WINDOW_PIECES = 8;
+/** The most milliseconds between two arrivals that count as a stall: a process that stands still ends no work. */
+const LIVE_MS = 100;
 /** The weights of the last window in the two averages of the throughput, of which the higher one counts. */
 const WEIGHTS = [0.5, 0.1] as const;
 /** The time for which a measured throughput holds, in milliseconds. */
@@ -69,9 +49,8 @@ export interface LimitedWork {
 interface LimiterOptions {
   /** The maximum queue time, in milliseconds; undefined: no work waits. */
   maxQueueMs: number | undefined;
-  /** The work that may always run, in units of cost. */
-  least?: number | undefined;
-  clock?: LiveClock;
+  /** The work that may run at once, in units of cost. */
+  capacity?: number | undefined;
 }
 
 interface WaitingWork extends Queued {
@@ -84,45 +63,34 @@ interface WaitingWork extends Queued {
  */
 export class ConcurrencyLimiter {
   readonly #maxQueueMs: number | undefined;
-  readonly #limit: AdaptiveLimit;
+  readonly #capacity: number;
   readonly #queue = new FairQueue<WaitingWork>();
   readonly #observer: LimiterObserver | undefined;
   #running = 0;
   #isPaused = false;
-  /** The throughput while work waited, of which shared work counts for each that waited; unknown until some has. */
+  /** The costs that were served in a millisecond while work waited. A shared run counts once for each caller. */
   #rates: [number, number] | undefined;
   #ratesAt = 0;
-  /** That of the last window, whether work waited or not. */
+  /** The cost that was served in a millisecond of the last window, whether work waited or not. */
   #lastRate = 0;
   #meanMs = FIRST_LATENCY_MS;
-  /**
-   * The window: its start, the cost that ended in it, the cost that its runs served, the work that began and ended in it, and
-   * whether work waited for some or all of it.
-   */
+  /** The window: its start, the cost that was served, the pieces of work that ended, and whether work waited all the time. */
   #since = performance.now();
-  #cost = 0;
   #served = 0;
   #pieces = 0;
-  #latencyMs = 0;
-  #isLimited = false;
   #isSaturated = false;
-  readonly #clock: LiveClock;
-  /** When work ended, or began with nothing else running, by that clock. */
-  #progressAt = 0;
+  /** The milliseconds without an end of work, as far as work arrived meanwhile. */
+  #stalledMs = 0;
+  #arrivedAt = performance.now();
 
   /** `observe` makes the observer of this limiter, which may ask for its usage. */
   constructor(
-    { maxQueueMs, least = 4, clock = new LiveClock() }: LimiterOptions,
+    { maxQueueMs, capacity = 4 }: LimiterOptions,
     observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
   ) {
     this.#maxQueueMs = maxQueueMs;
-    this.#clock = clock;
-    this.#limit = new AdaptiveLimit(least);
-    this.#observer = observe?.(() => ({
-      running: this.#running,
-      capacity: this.#limit.value,
-      waiting: this.#queue.size,
-    }));
+    this.#capacity = capacity;
+    this.#observer = observe?.(() => ({ running: this.#running, capacity, waiting: this.#queue.size }));
   }
 
   /** Whether work waits, or would have to. */
@@ -142,8 +110,10 @@ export class ConcurrencyLimiter {
     // Work that only a pause keeps from beginning is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
     const rate = Math.max(...this.#knownRates());
-    const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
-    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
+    const now = performance.now();
+    if (this.#running > 0) this.#stalledMs += Math.min(now - this.#arrivedAt, LIVE_MS);
+    this.#arrivedAt = now;
+    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, this.#stalledMs);
     const wholeMs = this.#maxQueueMs * (1 + SLACK);
     const mostMs = Math.min(this.#maxQueueMs, wholeMs - waitedMs, leftMs * PART_OF_DEADLINE);
     return waitMs <= mostMs ? undefined : overloadedFor(waitMs);
@@ -174,7 +144,7 @@ export class ConcurrencyLimiter {
       return this.#do(cost, work);
     }
     // A burst starts a window, since the time before does not show the throughput.
-    if (!this.#isLimited && !this.#isPaused) this.#startWindow(performance.now(), true);
+    if (this.#queue.size === 0 && !this.#isPaused) this.#startWindow(performance.now(), true);
     // The work belongs to its own call, not to the one that makes room for it.
     const context = new AsyncResource('QUEUED_CALL');
     return new Promise((resolve, reject) => {
@@ -202,9 +172,10 @@ export class ConcurrencyLimiter {
 
   /** The throughputs measured while work waited or, before there are any, lower bounds of the throughput. */
   #knownRates(): readonly number[] {
-    if (this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS) return this.#rates;
-    const begun = this.#isSaturated ? this.#served / Math.max(performance.now() - this.#since, 1) : 0;
-    return [this.#limit.usual / this.#meanMs, begun, this.#lastRate];
+    const now = performance.now();
+    if (this.#rates && now - this.#ratesAt < RATES_VALID_MS) return this.#rates;
+    const begun = this.#isSaturated ? this.#served / Math.max(now - this.#since, 1) : 0;
+    return [this.#capacity / this.#meanMs, begun, this.#lastRate];
   }
 
   /** Work that costs more than the limit runs alone. */
@@ -214,12 +185,12 @@ export class ConcurrencyLimiter {
   }
 
   #fits(cost: number): boolean {
-    return this.#running === 0 || this.#running + cost <= this.#limit.value;
+    return this.#running === 0 || this.#running + cost <= this.#capacity;
   }
 
   async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
     const began = performance.now();
-    if (this.#running === 0) this.#progressAt = this.#clock.ms;
+    if (this.#running === 0) [this.#stalledMs, this.#arrivedAt] = [0, began];
     this.#running += cost;
     try {
       return await work();
@@ -231,15 +202,10 @@ export class ConcurrencyLimiter {
   #end(cost: number, began: number): void {
     const now = performance.now();
     this.#running -= cost;
-    this.#progressAt = this.#clock.ms;
-    this.#cost += cost;
+    [this.#stalledMs, this.#arrivedAt] = [0, now];
     this.#served += cost;
+    this.#pieces += 1;
     this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
-    // Work that began earlier reflects the limit of that time.
-    if (began >= this.#since) {
-      this.#pieces += 1;
-      this.#latencyMs += now - began;
-    }
     if (this.#queue.size === 0) this.#isSaturated = false;
     else this.#beginNext();
     if (now - this.#since >= WINDOW_MS && this.#pieces >= WINDOW_PIECES) this.#conclude(now);
@@ -255,26 +221,20 @@ export class ConcurrencyLimiter {
 
   /** Ends the window. */
   #conclude(now: number): void {
-    const ms = now - this.#since;
-    this.#limit.note({ ms: this.#latencyMs / this.#pieces, rate: this.#cost / ms, isLimited: this.#isLimited });
-    const rate = this.#served / ms;
+    const rate = this.#served / (now - this.#since);
     this.#lastRate = rate;
     if (this.#isSaturated) {
-      this.#ratesAt = this.#clock.ms;
+      this.#ratesAt = now;
       const [fast, slow] = this.#rates ?? [rate, rate];
       this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
     }
     this.#startWindow(now, this.#queue.size > 0);
-    this.#beginNext();
   }
 
-  #startWindow(now: number, isLimited: boolean): void {
+  #startWindow(now: number, isSaturated: boolean): void {
     this.#since = now;
     this.#pieces = 0;
-    this.#cost = 0;
     this.#served = 0;
-    this.#latencyMs = 0;
-    this.#isLimited = isLimited;
-    this.#isSaturated = isLimited;
+    this.#isSaturated = isSaturated;
   }
 }

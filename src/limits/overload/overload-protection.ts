@@ -1,7 +1,7 @@
 import type { Procedure } from '../../../contract/index.ts';
 import type { CallClass } from '../rate-limit/call-class.ts';
 import type { AppError } from '../../base/errors.ts';
-import { ConcurrencyLimiter, LiveClock, overloadedFor } from './concurrency-limiter.ts';
+import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
 import type { OverloadObserver } from './observer.ts';
 import { RetryThrottle } from './retry-throttle.ts';
 
@@ -12,11 +12,10 @@ import { RetryThrottle } from './retry-throttle.ts';
 type WorkClass = 'record' | 'list' | 'search' | 'expensive' | 'write';
 
 /**
- * The calls that always run at once. Records are read by their keys, up to 64 in one query, and concurrent writes are
- * stored by 64 in one transaction: fewer would leave these half empty. With fewer of the others, calls would wait in
- * vain.
+ * The calls that run at once: 64 records fill one query, and 64 writes one transaction. Further lists and searches would only wait
+ * in the database, where callers do not take turns.
  */
-const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, expensive: 4, write: 64 };
+const CAPACITY: Record<WorkClass, number> = { record: 64, list: 4, search: 4, expensive: 4, write: 64 };
 
 const workClassOf = (procedure: Procedure, callClass: CallClass): WorkClass => {
   if (callClass !== 'read') return callClass;
@@ -28,7 +27,6 @@ const workClassOf = (procedure: Procedure, callClass: CallClass): WorkClass => {
 export class OverloadProtection {
   readonly #maxQueueMs: number | undefined;
   readonly #observer: OverloadObserver | undefined;
-  readonly #clock = new LiveClock();
   /** By router and class. */
   readonly #limiters = new Map<string, ConcurrencyLimiter>();
   /** For procedures whose class does not depend on their input, by id. */
@@ -71,7 +69,7 @@ export class OverloadProtection {
     const name = `${router}.${workClass}`;
     const known = this.#limiters.get(name);
     if (known) return known;
-    const options = { maxQueueMs: this.#maxQueueMs, least: LEAST[workClass], clock: this.#clock };
+    const options = { maxQueueMs: this.#maxQueueMs, capacity: CAPACITY[workClass] };
     const limiter = new ConcurrencyLimiter(options, (usage) => this.#observer?.limiter(name, usage));
     this.#limiters.set(name, limiter);
     return limiter;
