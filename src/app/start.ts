@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { clearTimeout, setInterval, setTimeout } from '../base/runtime.ts';
+import { clearTimeout, setTimeout } from '../base/runtime.ts';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
 import type { MetricsDocument, MetricsServer } from '../http/server/metrics-server.ts';
@@ -32,8 +32,19 @@ export interface ProcessLog {
 /** Opens the log on the standard error, which is written in blocks. The rest is written when the process ends. */
 export const openLog = async ({ logLevel, logFormat }: Config): Promise<ProcessLog> => {
   const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
-  setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
-  const lines = logFormat === 'pretty' ? await prettyLines(destination, process.stderr.isTTY) : destination;
+  let flushing: NodeJS.Timeout | undefined;
+  const buffered = {
+    // pino calls it after a fatal line.
+    flushSync: () => destination.flushSync(),
+    write: (line: string) => {
+      destination.write(line);
+      flushing ??= setTimeout(() => {
+        flushing = undefined;
+        destination.flush();
+      }, LOG_DELAY_MS).unref();
+    },
+  };
+  const lines = logFormat === 'pretty' ? await prettyLines(buffered, process.stderr.isTTY) : buffered;
   const log = createLog(logLevel, lines);
   let isBroken = false;
   destination.on('error', () => (isBroken = true));

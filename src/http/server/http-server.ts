@@ -108,6 +108,7 @@ export class HttpServer {
   readonly #running = new Set<ServerResponse>();
   readonly #slowReaders: SlowReaderGuard;
   #stopping = false;
+  #sweeping: NodeJS.Timeout | undefined;
 
   constructor(
     app: RequestListener,
@@ -135,6 +136,7 @@ export class HttpServer {
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
+      this.#sweepLater();
       const observation = observer?.begin(request, routeOf(request.url ?? ''));
       response.once('close', () => {
         this.#running.delete(response);
@@ -193,8 +195,6 @@ export class HttpServer {
   async listen(port: number, host: string): Promise<number> {
     this.#server.listen({ port, host, backlog: BACKLOG });
     await once(this.#server, 'listening');
-    const sweep = setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
-    this.#server.once('close', () => clearInterval(sweep));
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -240,6 +240,15 @@ export class HttpServer {
     const late = new Promise((end) => (timer = setTimeout(() => end(undefined), timeoutMs)));
     await Promise.race([Promise.all(running), late]);
     clearTimeout(timer);
+  }
+
+  /** Sweeps while requests run. */
+  #sweepLater(): void {
+    this.#sweeping ??= setTimeout(() => {
+      this.#sweeping = undefined;
+      this.#sweep();
+      if (this.#running.size > 0) this.#sweepLater();
+    }, this.#limits.sweepMs).unref();
   }
 
   #sweep(): void {
