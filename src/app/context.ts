@@ -171,11 +171,13 @@ export const openContext = async (
     routers: {
       game: {
         ...content,
+        kind: gameKind,
         reads: new ContentReads(db, tags, search, gameKind),
         views: new ViewCounts(db.background, log, gameKind, { first: limits?.firstViews, pause: maintenance }),
       },
       image: {
         ...content,
+        kind: imageKind,
         reads: new ContentReads(db, tags, search, imageKind),
         views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
       },

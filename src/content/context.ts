@@ -3,6 +3,7 @@ import type { Caller } from '../auth/verifier.ts';
 import type { Database } from '../db/database.ts';
 import type { Writes } from '../auth/idempotency/writes.ts';
 import type { Toggles } from './engagement/service.ts';
+import type { ContentKind } from './kind.ts';
 import type { ContentReads } from './read/reads.ts';
 import type { TagDictionary } from './tag/dictionary.ts';
 import type { Publisher } from './write/publisher.ts';
@@ -10,6 +11,7 @@ import type { ViewCounts } from './write/view-counts.ts';
 
 /** The dependencies of a router of content, whose rows have these columns in lists and in full. */
 export interface ContentContext<Summary extends object, Detail extends Summary> {
+  kind: ContentKind;
   db: Database;
   /** The clock. */
   now: () => Date;

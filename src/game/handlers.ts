@@ -1,20 +1,21 @@
 import type { Contract } from '../../contract/index.ts';
+import { createRecord, createRecords, getRecord } from '../content/service.ts';
 import { pageView } from '../content/view.ts';
 import type { Handlers } from '../auth/procedure.ts';
-import * as games from './service.ts';
-import type { GameContext } from './service.ts';
+import { countTypes, gameDraft, type GameContext, listGames, relatedGames } from './service.ts';
 import { gameSummaryView, gameView } from './view.ts';
 
 export const gameHandlers = (c: GameContext): Handlers<Contract['game']> => ({
-  list: async (input, call) => pageView(input, await games.listGames(c, input, call), gameSummaryView),
-  getById: async ({ id }, call) => gameView(await games.getGame(c, id, call)),
-  create: (input, call) => games.createGame(c, input, call, gameView),
-  batchCreate: (input, call) => games.createGames(c, input.games, call, (made) => ({ items: made.map(gameView) })),
-  toggleFavorite: ({ gameId }, call) => games.toggleGameFavorite(c, gameId, call, (state) => ({ gameId, ...state })),
+  list: async (input, call) => pageView(input, await listGames(c, input, call), gameSummaryView),
+  getById: async ({ id }, call) => gameView(await getRecord(c, id, call)),
+  create: (input, call) => createRecord(c, gameDraft(input), call, gameView),
+  batchCreate: ({ games }, call) =>
+    createRecords(c, games.map(gameDraft), call, (made) => ({ items: made.map(gameView) })),
+  toggleFavorite: ({ gameId }, call) => c.toggles.favorite(c.kind, gameId, call, (state) => ({ gameId, ...state })),
   toggleReaction: ({ gameId, type }, call) =>
-    games.toggleGameReaction(c, gameId, type, call, (state) => ({ gameId, ...state })),
-  getTypeStats: (_, call) => games.countTypes(c, call),
+    c.toggles.react(c.kind, gameId, type, call, (state) => ({ gameId, ...state })),
+  getTypeStats: (_, call) => countTypes(c, call),
   getRelated: async ({ gameId, limit }, call) => ({
-    items: (await games.relatedGames(c, gameId, limit, call)).map(gameSummaryView),
+    items: (await relatedGames(c, gameId, limit, call)).map(gameSummaryView),
   }),
 });

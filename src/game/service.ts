@@ -1,15 +1,9 @@
 import { type Contract, type InputOf, MAX_COUNTED_TYPES, timeRangeDays } from '../../contract/index.ts';
-import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
-import { publish } from '../content/write/publisher.ts';
-import { publishedRows, showing } from '../content/write/replays.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { ContentContext } from '../content/context.ts';
-import type { Caller } from '../auth/verifier.ts';
 import type { Call } from '../auth/procedure.ts';
-import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
-import type { Reaction } from '../content/engagement/toggle.ts';
 import { readRelated } from './related.ts';
 import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
 import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
@@ -61,58 +55,6 @@ export const listGames = (
   };
   return reads.list(Object.assign(filters, input), call);
 };
-
-/** One game; counts a view, unless its caller has looked at it lately. @throws AppError GAME_NOT_FOUND */
-export const getGame = async (
-  { reads, views }: GameContext,
-  id: string,
-  call: Call,
-): Promise<ContentRecord<GameColumns>> => {
-  const game = await reads.get(id, call);
-  views.note(id, call);
-  return game;
-};
-
-/** Publishes a game; `view` makes the output of it. */
-export const createGame = <Output extends object>(
-  { publisher, quotaOf }: GameContext,
-  input: GameInput,
-  call: Call<Caller>,
-  view: (record: ContentRecord<GameColumns>) => Output,
-): Promise<Output> => {
-  const quota = quotaOf(call.caller);
-  return publisher.create(gameKind, { draft: gameDraft(input), quota, view }, call);
-};
-
-/** Publishes games, all or none; `view` makes the output of them, in the order of the inputs. */
-export const createGames = <Output extends object>(
-  { writes, quotaOf, now }: GameContext,
-  inputs: readonly GameInput[],
-  call: Call<Caller>,
-  view: (games: ContentRecord<GameColumns>[]) => Output,
-): Promise<Output> => {
-  const drafts = inputs.map(gameDraft);
-  const quota = quotaOf(call.caller);
-  const once = { deadline: call.deadline, idempotent: showing(call.idempotent, publishedRows(gameKind)) };
-  return writes.do(once, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now(), quota)));
-};
-
-/** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameFavorite = <Output extends object>(
-  { toggles }: GameContext,
-  gameId: string,
-  call: Call<Caller>,
-  view: (state: FavoriteState) => Output,
-): Promise<Output> => toggles.favorite(gameKind, gameId, call, view);
-
-/** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameReaction = <Output extends object>(
-  { toggles }: GameContext,
-  gameId: string,
-  type: Reaction,
-  call: Call<Caller>,
-  view: (state: ReactionState) => Output,
-): Promise<Output> => toggles.react(gameKind, gameId, type, call, view);
 
 /** The number of games of each type, most frequent first, and of all types that are left out. */
 export const countTypes = ({ db }: GameContext, { caller, deadline }: Call): Promise<TypeCounts> =>

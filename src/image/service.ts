@@ -4,8 +4,7 @@ import { type ContentRow, tagLinksIn } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
-import { publish } from '../content/write/publisher.ts';
-import { publishedRows, showing } from '../content/write/replays.ts';
+import { showing } from '../content/write/replays.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { ContentContext } from '../content/context.ts';
 import type { Transaction } from '../db/connection.ts';
@@ -17,8 +16,6 @@ import { counterOf, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { recordEvents } from '../event/outbox/record.ts';
 import type { Call } from '../auth/procedure.ts';
-import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
-import type { Reaction } from '../content/engagement/toggle.ts';
 import { keyOf, labelsOf } from '../search/document.ts';
 import { enqueueDocuments } from '../search/write-buffer.ts';
 import {
@@ -55,41 +52,6 @@ export const listImagePosts = (
   input: ImageListInput,
   call: Call,
 ): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.list(input, call);
-
-/** One image post; counts a view, unless its caller has looked at it lately. @throws AppError IMAGE_POST_NOT_FOUND */
-export const getImagePost = async (
-  { reads, views }: ImageContext,
-  id: string,
-  call: Call,
-): Promise<ContentRecord<ImagePostColumns>> => {
-  const post = await reads.get(id, call);
-  views.note(id, call);
-  return post;
-};
-
-/** Publishes an image post; `view` makes the output of it. */
-export const createImagePost = <Output extends object>(
-  { publisher, quotaOf }: ImageContext,
-  input: ImagePostInput,
-  call: Call<Caller>,
-  view: (record: ContentRecord<ImagePostColumns>) => Output,
-): Promise<Output> => {
-  const quota = quotaOf(call.caller);
-  return publisher.create(imageKind, { draft: imagePostDraft(input), quota, view }, call);
-};
-
-/** Publishes image posts, all or none; `view` makes the output of them, in the order of the inputs. */
-export const createImagePosts = <Output extends object>(
-  { writes, quotaOf, now }: ImageContext,
-  inputs: readonly ImagePostInput[],
-  call: Call<Caller>,
-  view: (posts: ContentRecord<ImagePostColumns>[]) => Output,
-): Promise<Output> => {
-  const drafts = inputs.map(imagePostDraft);
-  const quota = quotaOf(call.caller);
-  const once = { deadline: call.deadline, idempotent: showing(call.idempotent, publishedRows(imageKind)) };
-  return writes.do(once, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now(), quota)));
-};
 
 /** The members of a row that hold the images, undefined for none given. */
 const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostRow> => {
@@ -190,20 +152,3 @@ const replaceTags = async (
   await insertTagLinks(tx, imageKind, [{ id: storedIdToBytes(id), tags: wanted }]);
   return wanted;
 };
-
-/** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostFavorite = <Output extends object>(
-  { toggles }: ImageContext,
-  id: string,
-  call: Call<Caller>,
-  view: (state: FavoriteState) => Output,
-): Promise<Output> => toggles.favorite(imageKind, id, call, view);
-
-/** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostReaction = <Output extends object>(
-  { toggles }: ImageContext,
-  id: string,
-  type: Reaction,
-  call: Call<Caller>,
-  view: (state: ReactionState) => Output,
-): Promise<Output> => toggles.react(imageKind, id, type, call, view);

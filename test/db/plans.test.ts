@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import type { Parameter } from '../../src/db/connection.ts';
-import { countTypes, getGame, listGames, relatedGames } from '../../src/game/service.ts';
+import { getRecord } from '../../src/content/service.ts';
+import { countTypes, listGames, relatedGames } from '../../src/game/service.ts';
 import { anonymousCall } from '../harness/app/call.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { connectionOptions, engine } from '../harness/app/database.ts';
@@ -219,7 +220,7 @@ describe('query plans', () => {
       }));
     });
 
-    test('is read by its key', () => expectRows(4, () => getGame(app.context.routers.game, newest, anonymousCall())));
+    test('is read by its key', () => expectRows(4, () => getRecord(app.context.routers.game, newest, anonymousCall())));
 
     test('finds the related ones among the newest of each tag', () =>
       expectRows(6000, () => relatedGames(app.context.routers.game, newest, 6, anonymousCall()), 2));

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import { RetryTransaction } from '../../src/db/connection.ts';
-import { getGame } from '../../src/game/service.ts';
+import { getRecord } from '../../src/content/service.ts';
 import { metricSources } from '../../src/app/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { type CallObservation, type Observer, unobserved } from '../../src/telemetry/hooks.ts';
@@ -87,7 +87,7 @@ describe('database metrics', () => {
 
     test('reads that wait together are counted, and so are their queries', async () => {
       const work = () =>
-        Promise.all(Array.from({ length: 40 }, () => getGame(app.context.routers.game, id, anonymousCall())));
+        Promise.all(Array.from({ length: 40 }, () => getRecord(app.context.routers.game, id, anonymousCall())));
       const reads = async () => {
         const batches = await rises('coalesced_batches_total', ['reads'], work);
         expect(batches['games.records']).toBeLessThan(10);

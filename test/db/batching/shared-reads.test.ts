@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { contentView } from '../../../src/content/view.ts';
 import { idFromBytes } from '../../../src/db/values.ts';
-import { getGame, listGames } from '../../../src/game/service.ts';
+import { getRecord } from '../../../src/content/service.ts';
+import { listGames } from '../../../src/game/service.ts';
 import { getUser, updateUser } from '../../../src/user/service.ts';
 import { anonymousCall, callOf } from '../../harness/app/call.ts';
 import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
@@ -61,14 +62,14 @@ describe('shared reads', () => {
       const [reader, writer] = [users[0]!, users[1]!];
       const { id } = await app.aGame();
       await underLoad(
-        () => getGame(context.routers.game, id, callOf(reader.id)),
+        () => getRecord(context.routers.game, id, callOf(reader.id)),
         async () => {
           for (let round = 0; round < ROUNDS; round += 1) {
             const { favorited, favoriteCount } = await app.call('game.toggleFavorite', { gameId: id }, writer.key);
             const expected = { favoriteCount, viewer: { favorited, reaction: null } };
-            const seen = await times(3, () => getGame(context.routers.game, id, callOf(writer.id)));
+            const seen = await times(3, () => getRecord(context.routers.game, id, callOf(writer.id)));
             expect(seen.map(contentView)).toEqual(seen.map(() => expect.objectContaining(expected)));
-            expect((await getGame(context.routers.game, id, anonymousCall())).row.favorite_count).toBe(favoriteCount);
+            expect((await getRecord(context.routers.game, id, anonymousCall())).row.favorite_count).toBe(favoriteCount);
           }
         },
       );
@@ -116,10 +117,10 @@ describe('shared reads', () => {
       const viewer = n % 4;
       const call = viewer === 3 ? anonymousCall() : callOf(users[viewer]!.id);
       if (n % 7 === 0) {
-        await expect(getGame(app.context.routers.game, missing, call)).rejects.toThrow('GAME_NOT_FOUND');
+        await expect(getRecord(app.context.routers.game, missing, call)).rejects.toThrow('GAME_NOT_FOUND');
         return;
       }
-      const seen = contentView(await getGame(app.context.routers.game, games[n % 5]!.id, call));
+      const seen = contentView(await getRecord(app.context.routers.game, games[n % 5]!.id, call));
       const expected = viewer === 3 ? undefined : n % 5 === viewer;
       expect([seen.title, seen.viewer?.favorited]).toEqual([games[n % 5]!.title, expected]);
     });
