@@ -15,31 +15,15 @@ const ACCEPTED_CODINGS = BODY_CODINGS.join(', ');
  * that are lists may come in several lines (RFC 9110, section 5.3). Node's parser itself refuses two lengths or two
  * encodings.
  */
-const SINGLE = ['host', 'authorization', 'content-type', 'origin', 'idempotency-key'];
-
-/** A cheap hash of a name: its length and first letter, of either case. */
-const roughly = (name: string): number => ((name.length & 31) << 5) | (name.charCodeAt(0) & 31);
-/** A bit for each of `SINGLE`, by its rough name; 0 for all others. */
-const BITS = new Uint8Array(1024);
-for (const [index, name] of SINGLE.entries()) BITS[roughly(name)] = 1 << index;
+const SINGLE = new Set(['host', 'authorization', 'content-type', 'origin', 'idempotency-key']);
 
 /** The first header of `SINGLE` that comes a second time. `rawHeaders` are names and values in turn. */
 const repeatedHeader = (rawHeaders: readonly string[]): string | undefined => {
-  let seen = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const bit = BITS[roughly(rawHeaders[index] as string)] as number;
-    if ((seen & bit) !== 0) return exactlyRepeated(rawHeaders);
-    seen |= bit;
-  }
-  return undefined;
-};
-
-const exactlyRepeated = (rawHeaders: readonly string[]): string | undefined => {
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const header = rawHeaders[index] as string;
     const name = header.toLowerCase();
-    if (!SINGLE.includes(name)) continue;
+    if (!SINGLE.has(name)) continue;
     if (seen.has(name)) return header;
     seen.add(name);
   }
