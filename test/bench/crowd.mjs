@@ -1,6 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { drawCrowds } from './crowd-curve.mjs';
 import { demandExactCounts } from './exact.mjs';
 import { startLoad } from './load/load.mjs';
 import { crowdRequestsOf, operationsOf } from './load/operations.mjs';
@@ -106,7 +103,7 @@ const rowOf = (name, connections, version, level, ratios, withRatios) => [
   ...(withRatios ? RATIOS.map((measure) => (ratios ? figure(ratios[measure]) : '')) : []),
 ];
 
-/** Measures all operations at all numbers of connections. Resolves with the levels, and a table of them as Markdown. */
+/** Measures all operations at all numbers of connections. Resolves with a table of them as Markdown. */
 const measureVersions = async (options, versions) => {
   const load = startLoad();
   const beside = startLoad();
@@ -143,29 +140,23 @@ const measureVersions = async (options, versions) => {
   beside.stop();
   for (const { database } of versions) if (database.connect) await demandExactCounts(database);
   const head = [...HEAD, ...(versions.length > 1 ? RATIO_HEAD : [])];
-  return { levels, text: `${markdownTable(head, rows, 3)}${refusalNote(levels)}` };
+  return `${markdownTable(head, rows, 3)}${refusalNote(levels)}`;
 };
-
-const pictureOf = (engine) => fileURLToPath(new URL(`crowd-${engine}.svg`, import.meta.url));
 
 /**
  * Sends crowds of closed-loop callers to the gateway and the versions beside it, and says as Markdown how many are answered
- * and refused, how long that takes, and what an answer costs. With `write`, draws crowd-<engine>.svg.
+ * and refused, how long that takes, and what an answer costs.
  */
 export const measureCrowds = async (options) => {
-  const { engine, games, seconds, rounds, obedient, oneCaller, distance = [0] } = options;
+  const { games, seconds, rounds, obedient, oneCaller, distance = [0] } = options;
   const texts = [];
   let databaseVersion;
   for (const distanceMs of distance) {
     const versions = await startVersions(options, distanceMs);
     databaseVersion = versions[0].database.version;
-    const { levels, text } = await measureVersions(options, versions);
+    const text = await measureVersions(options, versions);
     for (const { stop } of versions) await stop();
     texts.push(distanceMs > 0 ? `**The database ${distanceMs} ms away**\n\n${text}` : text);
-    if (!options.write || distanceMs > 0) continue;
-    const title = `Crowds on ${engine === 'sqlite' ? 'SQLite' : 'MariaDB'}, ${figure(games)} games`;
-    writeFileSync(pictureOf(engine), drawCrowds(levels, title));
-    texts.push(`![Answers, refusals and p99 by the number of callers](crowd-${engine}.svg)`);
   }
   const manners = `${oneCaller ? 'all connections are one caller' : 'each connection is a caller of its own'}; a refused caller comes back ${obedient ? 'after `Retry-After`' : 'at once'}`;
   return [

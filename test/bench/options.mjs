@@ -55,8 +55,8 @@ export const readOptions = (operations) => {
     .addOption(new Option('--growth', 'instead: how queries grow with the database: 10 000, 100 000, 1 000 000 games'))
     .option('--sizes <list>', 'the sizes for --growth', (text) => list(text).map(whole), [10_000, 100_000, 1_000_000])
     .addOption(new Option('--profile <operation>', 'instead: CPU time by component').choices(PROFILED))
-    .option('--soak <minutes>', 'instead: memory under mixed load; draws soak.svg', positive)
-    .option('--crowd', 'instead: crowds within and beyond what it can carry; with --write, draws a picture')
+    .option('--soak <minutes>', 'instead: memory under mixed load', positive)
+    .option('--crowd', 'instead: crowds within and beyond what it can carry')
     .option('--distance <list>', '--crowd on a database whose replies come so many milliseconds later', (text) =>
       list(text).map(whole),
     )
@@ -80,7 +80,6 @@ export const readOptions = (operations) => {
     )
     .option('--one-caller', 'of --crowd: all connections have one key and one address')
     .option('--obedient', 'of --crowd and --fairness: a refused caller waits for Retry-After')
-    .option('--related', 'instead: 40 000 calls of getRelated with room for 2 000 prepared statements')
     .option('--metrics', 'instead: what METRICS_PORT costs, in CPU time per request')
     .option('--traces', 'instead: what traces cost, in CPU time per request')
     .option(

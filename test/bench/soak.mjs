@@ -1,5 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import { startLoad } from './load/load.mjs';
 import { mixedRequests, operationsOf } from './load/operations.mjs';
 import { takeSamples } from './load/samples.mjs';
@@ -7,15 +6,13 @@ import { startSeeded } from './machine/seeded.mjs';
 import { startServer } from './machine/servers.mjs';
 import { median } from './measure.mjs';
 import { circumstances, count, figure } from './report.mjs';
-import { drawCurve } from './soak-curve.mjs';
 
-const PICTURE = fileURLToPath(new URL('soak.svg', import.meta.url));
 const CONNECTIONS = 12;
 const MINUTE_MS = 60_000;
 const rssMiB = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
 
 /**
- * Loads the gateway with reads, searches, toggles and creations for some minutes, draws its resident memory second by
+ * Loads the gateway with reads, searches, toggles and creations for some minutes, records its resident memory second by
  * second, and says as Markdown how much it grew between the second quarter and the last.
  */
 export const soak = async (options) => {
@@ -41,13 +38,7 @@ export const soak = async (options) => {
   const second = median(memory.slice(quarter, quarter * 2));
   const last = median(memory.slice(-quarter));
   const growth = `${last >= second ? '+' : ''}${(last - second).toFixed(1)} MiB`;
-  writeFileSync(
-    PICTURE,
-    drawCurve(memory, `Resident memory of the gateway under mixed load, ${CONNECTIONS} connections`),
-  );
   return `${circumstances(database.version)}, ${figure(options.games)} games
 
-${count(answered)} requests answered at ${CONNECTIONS} connections in ${figure(options.soak)} minutes, ${count(refused)} refused, ${count(other)} failed; ${figure(perSecond)} per second, p50 ${figure(p50)} ms, p99 ${figure(p99)} ms. Resident memory: ${figure(second)} MiB in the second quarter, ${figure(last)} MiB in the last one (medians): **${growth}**; at most ${figure(Math.max(...memory))} MiB.
-
-![Resident memory second by second](soak.svg)`;
+${count(answered)} requests answered at ${CONNECTIONS} connections in ${figure(options.soak)} minutes, ${count(refused)} refused, ${count(other)} failed; ${figure(perSecond)} per second, p50 ${figure(p50)} ms, p99 ${figure(p99)} ms. Resident memory: ${figure(second)} MiB in the second quarter, ${figure(last)} MiB in the last one (medians): **${growth}**; at most ${figure(Math.max(...memory))} MiB.`;
 };
