@@ -1,31 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { auditCommand } from './commands/access/audit.ts';
-import { backupCommand } from './commands/database/backup.ts';
 import { beginCall, CommandError, type CommonOptions, PROGRAM } from './commands/shared/common.ts';
-import { doctorCommand } from './commands/database/doctor.ts';
 import { faultsOf } from './commands/shared/faults.ts';
-import { exportCommand } from './commands/database/export.ts';
-import { mockServerCommand } from './commands/testing/mock-server.ts';
-import { importCommand } from './commands/database/import.ts';
-import { keysCommand } from './commands/access/keys.ts';
-import { webhooksCommand } from './commands/access/webhooks.ts';
-import { maintenanceCommand } from './commands/database/maintenance.ts';
-import { mcpCommand } from './commands/mcp.ts';
-import { migrateCommand } from './commands/database/migrate.ts';
-import { gamesCommand, imagesCommand } from './commands/content/records.ts';
-import { reconcileCommand } from './commands/database/reconcile.ts';
-import { reindexCommand } from './commands/database/reindex.ts';
-import { seedCommand } from './commands/content/seed.ts';
-import { restoreCommand } from './commands/database/restore.ts';
-import { serveCommand } from './commands/serve.ts';
-import { statusCommand } from './commands/database/status.ts';
-import { tagsCommand } from './commands/content/tags.ts';
-import { usersCommand } from './commands/access/users.ts';
-import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
-import { contractCommand } from './commands/testing/contract.ts';
-import { canIDeployCommand, impactCommand } from './commands/testing/impact.ts';
-import { recordCommand } from './commands/testing/record.ts';
-import { verifyCommand } from './commands/testing/verify.ts';
 import { auditActor } from '../config/variables.ts';
 import { release } from '../base/version.ts';
 
@@ -34,39 +9,53 @@ const USAGE = 2;
 /** And the number of the signal. */
 const SIGNALLED = 128;
 
-const createProgram = (): Command =>
-  new Command(PROGRAM)
+/**
+ * The commands, in the order of the help. Only the one that is called is loaded: `serve` would start a third of a second later with all.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./commands/serve.ts')).serveCommand(),
+  mcp: async () => (await import('./commands/mcp.ts')).mcpCommand(),
+  migrate: async () => (await import('./commands/database/migrate.ts')).migrateCommand(),
+  maintenance: async () => (await import('./commands/database/maintenance.ts')).maintenanceCommand(),
+  doctor: async () => (await import('./commands/database/doctor.ts')).doctorCommand(),
+  status: async () => (await import('./commands/database/status.ts')).statusCommand(),
+  backup: async () => (await import('./commands/database/backup.ts')).backupCommand(),
+  restore: async () => (await import('./commands/database/restore.ts')).restoreCommand(),
+  users: async () => (await import('./commands/access/users.ts')).usersCommand(),
+  keys: async () => (await import('./commands/access/keys.ts')).keysCommand(),
+  webhooks: async () => (await import('./commands/access/webhooks.ts')).webhooksCommand(),
+  games: async () => (await import('./commands/content/records.ts')).gamesCommand(),
+  images: async () => (await import('./commands/content/records.ts')).imagesCommand(),
+  tags: async () => (await import('./commands/content/tags.ts')).tagsCommand(),
+  audit: async () => (await import('./commands/access/audit.ts')).auditCommand(),
+  export: async () => (await import('./commands/database/export.ts')).exportCommand(),
+  import: async () => (await import('./commands/database/import.ts')).importCommand(),
+  seed: async () => (await import('./commands/content/seed.ts')).seedCommand(),
+  reconcile: async () => (await import('./commands/database/reconcile.ts')).reconcileCommand(),
+  reindex: async () => (await import('./commands/database/reindex.ts')).reindexCommand(),
+  verify: async () => (await import('./commands/testing/verify.ts')).verifyCommand(),
+  'verify-cleanup': async () => (await import('./commands/testing/verify-cleanup.ts')).verifyCleanupCommand(),
+  impact: async () => (await import('./commands/testing/impact.ts')).impactCommand(),
+  'can-i-deploy': async () => (await import('./commands/testing/impact.ts')).canIDeployCommand(),
+  record: async () => (await import('./commands/testing/record.ts')).recordCommand(),
+  contract: async () => (await import('./commands/testing/contract.ts')).contractCommand(),
+  'mock-server': async () => (await import('./commands/testing/mock-server.ts')).mockServerCommand(),
+  'fault-server': async () => (await import('./commands/testing/mock-server.ts')).mockServerCommand('fault-server'),
+};
+/** A former name of a command, which the help does not list. */
+const HIDDEN = 'fault-server';
+
+/** The program with the command of that name, or with all where there is none. */
+const createProgram = async (name = ''): Promise<Command> => {
+  const program = new Command(PROGRAM)
     .description('Runs and operates the content gateway. The database is DATABASE_URL, default sqlite:data/content.db.')
     .version(release, '-V, --version', 'print the version and, after a plus sign, the build')
-    .addCommand(serveCommand())
-    .addCommand(mcpCommand())
-    .addCommand(migrateCommand())
-    .addCommand(maintenanceCommand())
-    .addCommand(doctorCommand())
-    .addCommand(statusCommand())
-    .addCommand(backupCommand())
-    .addCommand(restoreCommand())
-    .addCommand(usersCommand())
-    .addCommand(keysCommand())
-    .addCommand(webhooksCommand())
-    .addCommand(gamesCommand())
-    .addCommand(imagesCommand())
-    .addCommand(tagsCommand())
-    .addCommand(auditCommand())
-    .addCommand(exportCommand())
-    .addCommand(importCommand())
-    .addCommand(seedCommand())
-    .addCommand(reconcileCommand())
-    .addCommand(reindexCommand())
-    .addCommand(verifyCommand())
-    .addCommand(verifyCleanupCommand())
-    .addCommand(impactCommand())
-    .addCommand(canIDeployCommand())
-    .addCommand(recordCommand())
-    .addCommand(contractCommand())
-    .addCommand(mockServerCommand())
-    .addCommand(mockServerCommand('fault-server'), { hidden: true })
     .hook('preAction', (_, command) => beginCall(command.opts<CommonOptions>()));
+  const named = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const commands = await Promise.all(named ? [named()] : Object.values(COMMANDS).map((load) => load()));
+  for (const command of commands) program.addCommand(command, { hidden: command.name() === HIDDEN });
+  return program;
+};
 
 /** The full name of a command, with the program. */
 const callOf = (command: Command): string =>
@@ -138,7 +127,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 
 try {
-  const program = createProgram();
+  const program = await createProgram(process.argv[2]);
   addCommonOptions(program);
   await prepare(program).parseAsync();
 } catch (error) {

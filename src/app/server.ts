@@ -36,7 +36,7 @@ export interface Start {
 }
 
 /** The parts of the test kit, which stands above this room, that a start uses. */
-export interface ServeKit<Demo> {
+export interface DemoAndSandbox<Demo> {
   /** Fills a database without users; undefined for one that has some. */
   createDemo: (db: Database, now: Date, options: { withKey: boolean }) => Promise<Demo | undefined>;
   welcome: (start: Start, demo: Demo | undefined) => string;
@@ -87,7 +87,7 @@ const localUrl = ({ host, port }: Config): string => {
 /** Logs what the operator should change. */
 const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
   const { databaseUrl, workers, quotas, redisUrl } = config;
-  const circumstances = {
+  const startFacts = {
     databaseUrl,
     workers,
     secretFiles: config.secretFiles,
@@ -100,7 +100,7 @@ const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
     nodeVersion: process.versions.node,
     now: currentDate(),
   };
-  for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
+  for (const { message, ...about } of warningsOf(startFacts)) log.warn(about, message);
 };
 
 /** Logs the URL of the service, and prints the welcome on the standard output. */
@@ -159,7 +159,7 @@ const answer = async (
 const welcomeOf = async <Demo>(
   { config, db, now }: Context,
   isReady: boolean,
-  { createDemo, welcome }: ServeKit<Demo>,
+  { createDemo, welcome }: DemoAndSandbox<Demo>,
 ): Promise<(start: Start) => string> => {
   const withKey = process.stdout.isTTY;
   const demo = isReady && !config.isDatabaseNamed ? await createDemo(db, now(), { withKey }) : undefined;
@@ -167,7 +167,7 @@ const welcomeOf = async <Demo>(
 };
 
 /** Serves from one process. */
-const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: ServeKit<Demo>): Promise<void> => {
+const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: DemoAndSandbox<Demo>): Promise<void> => {
   const isReady = await prepareDatabase(context);
   await startBackgroundWork(context);
   const stopped = stopSignal();
@@ -218,7 +218,7 @@ const assertPorts = ({ host, port, metrics, workers }: Config): void => {
 const superviseWorkers = async <Demo>(
   context: Context,
   stopTime: StopTime,
-  { metrics, kit }: { metrics: Metrics | undefined; kit: ServeKit<Demo> },
+  { metrics, kit }: { metrics: Metrics | undefined; kit: DemoAndSandbox<Demo> },
 ): Promise<void> => {
   const { config, log } = context;
   const isReady = await prepareDatabase(context);
@@ -244,7 +244,7 @@ const superviseWorkers = async <Demo>(
  * buffered changes, and closes the database. The log goes to the standard error.
  * @throws ConfigError for an address that cannot be opened, AppError DATABASE_UNAVAILABLE
  */
-export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<void> => {
+export const serve = async <Demo>(config: Config, kit: DemoAndSandbox<Demo>): Promise<void> => {
   if (!isWorker) assertPorts(config);
   const { log, end } = await openLog(config);
   if (!isWorker) log.info({ version, build, node: process.version }, 'starting');

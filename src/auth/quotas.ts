@@ -41,13 +41,13 @@ const addition = memoize((dialect: Dialect) =>
   ),
 );
 
-const exceeded = (item: keyof typeof quotas, made: number, more: number, now: Date): AppError => {
+const exceeded = (item: keyof typeof quotas, used: number, requested: number, now: Date): AppError => {
   const { most, words } = quotas[item];
   const leftMs = DAY_MS - (now.getTime() % DAY_MS);
   const hours = Math.ceil(leftMs / HOUR_MS);
   return new AppError('QUOTA_EXCEEDED', {
     retryAfter: Math.ceil(leftMs / 1000),
-    hint: `A user may make ${most} ${words} a day. This one has made ${made}, and would make ${more} more. The next day begins at midnight UTC, in ${hours === 1 ? 'less than an hour' : `${hours} hours`}.`,
+    hint: `A user may make ${most} ${words} a day. This one has made ${used}, and would make ${requested} more. The next day begins at midnight UTC, in ${hours === 1 ? 'less than an hour' : `${hours} hours`}.`,
   });
 };
 
@@ -58,10 +58,10 @@ const add = async (
   tx: Transaction,
   { userId, now }: Quota,
   item: keyof typeof quotas | typeof ANSWERS,
-  more: number,
+  requested: number,
 ): Promise<number> => {
   const day = dayOf(now);
-  await insertValues(tx, addition(tx.dialect), [[storedIdToBytes(userId), day, item, more]]);
+  await insertValues(tx, addition(tx.dialect), [[storedIdToBytes(userId), day, item, requested]]);
   return (await keyQuotasIn(tx).findOneBy({ userId, day, what: item }))?.n ?? 0;
 };
 
@@ -70,22 +70,22 @@ const add = async (
  * count of the user stays locked until the transaction ends.
  * @throws AppError QUOTA_EXCEEDED
  */
-export const countMade = async (
+export const chargeQuota = async (
   tx: Transaction,
   quota: Quota,
   item: keyof typeof quotas,
-  more: number,
+  requested: number,
 ): Promise<void> => {
-  const n = await add(tx, quota, item, more);
-  if (n > quotas[item].most) throw exceeded(item, n - more, more, quota.now);
+  const n = await add(tx, quota, item, requested);
+  if (n > quotas[item].most) throw exceeded(item, n - requested, requested, quota.now);
 };
 
 /** Counts more things that a user makes. @throws AppError QUOTA_EXCEEDED */
-export type CountMade = (item: keyof typeof quotas, more: number) => Promise<void>;
+export type ChargeQuota = (item: keyof typeof quotas, requested: number) => Promise<void>;
 
 /** Counts for the quota of a user; undefined where users have no quotas. */
-export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade | undefined =>
-  quota && ((item, more) => countMade(tx, quota, item, more));
+export const quotaChecker = (tx: Transaction, quota: Quota | undefined): ChargeQuota | undefined =>
+  quota && ((item, requested) => chargeQuota(tx, quota, item, requested));
 
 /** Whether an answer of this size fits the quota of the user, and counts it if so. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {

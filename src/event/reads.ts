@@ -39,7 +39,7 @@ interface Arm {
 }
 
 /** The ranges of an index that hold the wanted events: each in the order of positions. */
-const armsOf = ({ types, recordId }: EventQuery): Arm[] => {
+const indexRangesOf = ({ types, recordId }: EventQuery): Arm[] => {
   if (types === undefined && recordId === undefined) return [{ where: '', parameters: [] }];
   const wanted = [...new Set(types ?? eventTypes)];
   if (recordId === undefined) {
@@ -66,7 +66,7 @@ type FoundRow = {
  * read of the feed runs it.
  */
 const readFound = (reader: Reader, query: EventQuery, from: number): Promise<FoundRow[]> => {
-  const arms = armsOf(query);
+  const arms = indexRangesOf(query);
   const most = query.limit + 1;
   const found = arms.map(
     ({ where }, index) =>
@@ -140,7 +140,7 @@ const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
   return rows.find(({ happenedAt }) => happenedAt < end) ?? beginningOf(feed);
 };
 
-const starts: Record<EventStart, (reader: Reader, now: Date) => Promise<EventCursor>> = {
+const startReaders: Record<EventStart, (reader: Reader, now: Date) => Promise<EventCursor>> = {
   earliest,
   recent: readRecent,
   latest: readLatest,
@@ -148,7 +148,7 @@ const starts: Record<EventStart, (reader: Reader, now: Date) => Promise<EventCur
 
 /** The place of a beginning. */
 export const startOf = (start: EventStart, reader: Reader, now: Date): Promise<EventCursor> =>
-  starts[start](reader, now);
+  startReaders[start](reader, now);
 
 /** Pages of the feed. Waiting calls for the same page share its query. */
 export type EventReads = BatchLoader<EventQuery, EventPage>;

@@ -12,7 +12,7 @@ import { incrementAll } from '../db/sql/increment.ts';
 import { updateRow } from '../db/sql/update.ts';
 import { isId, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
-import { counterOf, type Quota } from '../auth/quotas.ts';
+import { quotaChecker, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { recordEvents } from '../event/outbox/record.ts';
 import type { Call } from '../auth/procedure.ts';
@@ -145,7 +145,7 @@ const replaceTags = async (
   // Unchanged tags are locked with the others: see the lock order in content/write/publish.ts.
   const existing = byOwnSlug([...tags.values(), ...earlier]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
-  await makeMissingTags(tx, imageKind, spellings, counts, tags, counterOf(tx, quota));
+  await makeMissingTags(tx, imageKind, spellings, counts, tags, quotaChecker(tx, quota));
   const bySlug = byOwnSlug(tags.values());
   const wanted = slugs.map((slug) => bySlug.get(slug) as Tag);
   if (earlier.length > 0) await tagLinksIn(tx, imageKind).delete({ recordId: id });

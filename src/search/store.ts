@@ -57,12 +57,12 @@ interface StateColumns {
 }
 
 /** The caches of a store. */
-interface IndexSnapshot {
+interface IndexCaches {
   cache: LRUCache<string, object>;
   segments: Map<number, { generation: number; segments: Segment[] }>;
 }
 
-const keepNothing = (bytes: number): IndexSnapshot => ({
+const emptyCaches = (bytes: number): IndexCaches => ({
   cache: new LRUCache<string, object>({
     maxSize: bytes,
     sizeCalculation: (entry) => ENTRY_BYTES + ((entry as { byteLength?: number }).byteLength ?? 0),
@@ -77,10 +77,10 @@ const keepNothing = (bytes: number): IndexSnapshot => ({
 export class SearchStore {
   readonly #reader: Reader;
   readonly #bytes: number;
-  readonly #kept: IndexSnapshot;
+  readonly #kept: IndexCaches;
 
   /** `bytes` is the approximate bound of the cache. */
-  constructor(reader: Reader, bytes = CACHE_BYTES, kept = keepNothing(bytes)) {
+  constructor(reader: Reader, bytes = CACHE_BYTES, kept = emptyCaches(bytes)) {
     this.#reader = reader;
     this.#bytes = bytes;
     this.#kept = kept;

@@ -62,6 +62,6 @@ export const demandUnusedSeed = async (session: VerifySession): Promise<void> =>
     if (error instanceof Mismatch || error instanceof Skip) return;
     throw error;
   }
-  const { seed } = session.chance;
+  const { seed } = session.random;
   throw new Unusable(`A run with the seed ${seed} was made here within the last 24 hours: take another one.`);
 };

@@ -54,7 +54,7 @@ const SAMPLED = 100;
 
 type SessionParts = Pick<
   VerifySession,
-  'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly' | 'strict' | 'receiver'
+  'operations' | 'client' | 'caller' | 'random' | 'document' | 'clientDocument' | 'readOnly' | 'strict' | 'receiver'
 >;
 
 /** One run of the kit on a deployment: its caller, and the records it uses. */
@@ -62,7 +62,7 @@ export class VerifySession {
   readonly operations: readonly Operation[];
   readonly caller: VerifyCaller;
   /** The random numbers and the name of the run. */
-  readonly chance: SeededRandom;
+  readonly random: SeededRandom;
   /** Whether nothing may be changed: operations that write are then called without the key. */
   readonly readOnly: boolean;
   /** Whether the deployment may have nothing that the contract does not know. */
@@ -88,7 +88,7 @@ export class VerifySession {
     this.operations = parts.operations;
     this.client = parts.client;
     this.caller = parts.caller;
-    this.chance = parts.chance;
+    this.random = parts.random;
     this.document = parts.document;
     this.clientDocument = parts.clientDocument;
     this.readOnly = parts.readOnly;
@@ -98,7 +98,7 @@ export class VerifySession {
 
   /** In the title of every record of this run. */
   get run(): string {
-    return this.chance.run;
+    return this.random.run;
   }
 
   /** Whether the key may, and is to, call operations of this access. */
@@ -119,7 +119,7 @@ export class VerifySession {
   }
 
   /** Why the caller cannot do what takes these scopes; undefined if it can. */
-  lackOf(needs: readonly Scope[]): string | undefined {
+  missingScopes(needs: readonly Scope[]): string | undefined {
     const lacking = needs.filter((scope) => !this.can(scope));
     if (lacking.length === 0) return undefined;
     const isWithheld = this.caller.key !== undefined && lacking.every((scope) => this.isWithheld(scope));
@@ -307,7 +307,7 @@ export class VerifySession {
 
   #publisher(operation: Operation, name: string): Operation {
     const publisher = this.operation(`${operation.router}.${name}`);
-    const lack = this.lackOf(publisher.needs);
+    const lack = this.missingScopes(publisher.needs);
     if (lack !== undefined) throw new Skip(lack);
     return publisher;
   }

@@ -115,7 +115,7 @@ const outcomeOf = async (
   session: VerifySession,
 ): Promise<Pick<CheckResult, 'outcome' | 'findings' | 'reason'>> => {
   try {
-    const lack = session.lackOf(check.needs);
+    const lack = session.missingScopes(check.needs);
     if (lack !== undefined) throw new Skip(lack);
     await check.run();
     return { outcome: 'passed', findings: [] };
@@ -159,10 +159,10 @@ const verifyWith = async (
   }: VerifyObserver,
 ): Promise<VerifyRun> => {
   const { origin, readOnly = false, strict = false, timeoutMs = TIMEOUT_MS } = target;
-  const chance = new SeededRandom(target.seed);
+  const random = new SeededRandom(target.seed);
   const client = await findBase(
     target.baseUrl,
-    (baseUrl) => new Client({ baseUrl, origin, run: chance.run, timeoutMs, onWait }),
+    (baseUrl) => new Client({ baseUrl, origin, run: random.run, timeoutMs, onWait }),
   );
   if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
   const operations = contractOperations.map(operationOf);
@@ -171,7 +171,7 @@ const verifyWith = async (
   const session = new VerifySession({
     operations,
     client,
-    chance,
+    random,
     document,
     clientDocument,
     caller,
@@ -196,7 +196,7 @@ const verifyWith = async (
   const changes = await changesOf(session);
   return {
     baseUrl: client.baseUrl,
-    name: chance.run,
+    name: random.run,
     results,
     changes,
     made: recordsMade(session),

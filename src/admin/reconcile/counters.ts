@@ -3,7 +3,7 @@ import { countersIn } from '../../content/entity.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { insertMissing } from '../../db/sql/insert.ts';
-import { confirmed, settled } from '../../db/sql/settled.ts';
+import { recheckOnShards, readUntilStable } from '../../db/sql/settled.ts';
 import { gameKind } from '../../game/kind.ts';
 import { AFTER_TYPES, typeCounter } from '../../game/type-counters.ts';
 import { imageKind } from '../../image/kind.ts';
@@ -62,7 +62,7 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
     ['name', 'n'],
     missing.map((name) => [name, 0]),
   );
-  for (const { name, actual } of await settled(tx, () => compareNamed(tx, names))) {
+  for (const { name, actual } of await readUntilStable(tx, () => compareNamed(tx, names))) {
     await countersIn(tx).update({ name }, { n: actual });
   }
 };
@@ -71,12 +71,12 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
 const stillWrong = async (tx: Transaction, seen: readonly NamedCounter[]): Promise<NamedCounter[]> => {
   const names = seen.map(({ name }) => name);
   await lock(tx, names);
-  return settled(tx, async () => (await compareNamed(tx, names)).filter(isWrong));
+  return readUntilStable(tx, async () => (await compareNamed(tx, names)).filter(isWrong));
 };
 
 /** Compares the counters of all records, and of those of each type, and corrects those that are wrong if asked to. */
 export const checkCounters = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
-  const wrong = await confirmed(db, (await compareCounters(db)).filter(isWrong), stillWrong);
+  const wrong = await recheckOnShards(db, (await compareCounters(db)).filter(isWrong), stillWrong);
   if (fix && wrong.length > 0) await db.transaction((tx) => repairCounters(tx, wrong));
   return wrong.map(({ name, ...numbers }) => ({ field: 'counters.n', id: name, ...numbers }));
 };

@@ -15,7 +15,7 @@ import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 import { readWith } from '../../db/sql/read-rows.ts';
-import { confirmed, settled } from '../../db/sql/settled.ts';
+import { recheckOnShards, readUntilStable } from '../../db/sql/settled.ts';
 
 type RowId = Bytes | number;
 type ColumnValue = number | string;
@@ -226,7 +226,7 @@ const lockDifferent = async (tx: Transaction, checked: CheckedTable, ids: readon
   const among = `WHERE p.id IN (${sql})`;
   await lockRows(tx, checked.table, ids);
   // A statement of its own: the one that waited for the locks still sees what was there before.
-  return settled(tx, async () => {
+  return readUntilStable(tx, async () => {
     const rows = await readCompared(tx, checked, `${among} ORDER BY p.id`, parameters);
     return rows.filter((row) => differencesOf(checked, row).length > 0);
   });
@@ -250,7 +250,7 @@ const differentRows = async (
   const sure: ComparedRow[] = [];
   for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
     const seen = wrong.slice(start, start + MENDED_AT_ONCE);
-    sure.push(...(await confirmed(db, seen, (tx) => lockDifferent(tx, checked, idsOf(seen)))));
+    sure.push(...(await recheckOnShards(db, seen, (tx) => lockDifferent(tx, checked, idsOf(seen)))));
   }
   return sure;
 };

@@ -30,7 +30,7 @@ const readPresent = async (tx: Transaction, table: string, ids: Iterable<string>
  * The conflicts of calls, in their order. A stored answer is replaced by an error if a row that it shows is gone: what was
  * hidden or deleted must not be shown by a repetition. All calls show rows of one table.
  */
-export const withoutGone = async (
+export const replaceAnswersOfDeletedRows = async (
   tx: Transaction,
   known: readonly KnownCall[],
 ): Promise<(IdempotentReplay | AppError | undefined)[]> => {

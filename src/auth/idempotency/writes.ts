@@ -5,7 +5,7 @@ import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { mayKeepAnswer } from '../quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
-import { withoutGone } from './shown-rows.ts';
+import { replaceAnswersOfDeletedRows } from './shown-rows.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
 /** By then, the call under way has usually ended. */
@@ -59,29 +59,29 @@ const doOnce = async <C extends { idempotent: IdempotentCall }>(
   now: Date,
   make: (tx: Transaction, fresh: readonly C[], now: Date) => Promise<readonly WriteResult[]>,
 ): Promise<WriteResult[]> => {
-  const memory = await load(
+  const storedCalls = await load(
     tx,
     calls.map(({ idempotent }) => idempotent),
     now,
   );
-  const conflicts = await withoutGone(
+  const conflicts = await replaceAnswersOfDeletedRows(
     tx,
-    calls.map(({ idempotent }) => ({ call: idempotent, conflict: memory.conflict(idempotent) })),
+    calls.map(({ idempotent }) => ({ call: idempotent, conflict: storedCalls.conflict(idempotent) })),
   );
-  const objections = conflicts.map(
+  const earlierOutcomes = conflicts.map(
     (conflict, index): WriteResult | undefined => madeBefore(attempted, calls[index]!.idempotent, conflict) ?? conflict,
   );
-  const fresh = calls.filter((_, index) => objections[index] === undefined);
-  if (fresh.length === 0) return objections as WriteResult[];
+  const fresh = calls.filter((_, index) => earlierOutcomes[index] === undefined);
+  if (fresh.length === 0) return earlierOutcomes as WriteResult[];
   const results = await make(tx, fresh, now);
   const made = fresh.flatMap(({ idempotent: call }, index): (AnsweredCall & { result: WriteResult })[] => {
     const result = results[index]!;
     return 'output' in result ? [{ call, answer: call.encode(result.output), result }] : [];
   });
-  if (made.length > 0) await save(tx, made, memory, now);
+  if (made.length > 0) await save(tx, made, storedCalls, now);
   for (const { call, answer, result } of made) attempted.set(call, { result, answer });
   const done = results.values();
-  return objections.map((objection) => objection ?? done.next().value!);
+  return earlierOutcomes.map((earlier) => earlier ?? done.next().value!);
 };
 
 const isIdempotent = <C extends { idempotent: IdempotentCall | undefined }>(
@@ -163,20 +163,22 @@ export class Writes {
       this.#db.transaction(
         async (tx) => {
           const now = this.#now();
-          const memory = await load(tx, [idempotent], now);
-          const [objection] = await withoutGone(tx, [{ call: idempotent, conflict: memory.conflict(idempotent) }]);
-          const before = madeBefore(attempted, idempotent, objection);
+          const storedCalls = await load(tx, [idempotent], now);
+          const [earlier] = await replaceAnswersOfDeletedRows(tx, [
+            { call: idempotent, conflict: storedCalls.conflict(idempotent) },
+          ]);
+          const before = madeBefore(attempted, idempotent, earlier);
           if (before) return before;
-          if (look && objection instanceof IdempotentReplay && objection.answer === NOT_KEPT) {
+          if (look && earlier instanceof IdempotentReplay && earlier.answer === NOT_KEPT) {
             throw new IdempotentReplay(idempotent.encode(await look(tx)));
           }
-          if (objection) throw objection;
+          if (earlier) throw earlier;
           const output = await work(tx);
           const answer = idempotent.encode(keep(output));
           // Also where rates are off: it bounds what is stored.
           const isKept = !look || (await mayKeepAnswer(tx, { userId: idempotent.userId, now }, sizeOf(answer)));
           const kept = isKept ? answer : NOT_KEPT;
-          await save(tx, [{ call: idempotent, answer: kept }], memory, now);
+          await save(tx, [{ call: idempotent, answer: kept }], storedCalls, now);
           attempted.set(idempotent, { result: output, answer: kept });
           return output;
         },

@@ -20,7 +20,7 @@ const addition = memoize((dialect: Dialect) =>
 );
 
 /** Which of some keys are there: they may have been deleted meanwhile, with their uses. */
-export const keysThere = async (tx: Transaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const existingKeyIds = async (tx: Transaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   const known = new Set<string>();
   for (const part of partsOf(ids)) {
     const found = await keysIn(tx).find({ select: { id: true }, where: { id: In(padded(part)) } });
@@ -37,7 +37,7 @@ export const storeCounts = async (tx: Transaction, uses: ReadonlyMap<string, num
     const [keyId = '', day = '', operation = ''] = name.split(' ');
     return [keyId, day, operation, n] as const;
   });
-  const known = await keysThere(tx, [...new Set(rows.map(([keyId]) => keyId))]);
+  const known = await existingKeyIds(tx, [...new Set(rows.map(([keyId]) => keyId))]);
   await insertValues(
     tx,
     addition(tx.dialect),

@@ -8,7 +8,7 @@ import { sweepRows } from '../../db/sweep.ts';
 import { storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type FailedCall, failedCallsIn } from '../entity.ts';
-import { keysThere } from './counts.ts';
+import { existingKeyIds } from './counts.ts';
 
 const HOUR_MS = 3_600_000;
 /** The faults of a call that are kept, and the characters of each path: names of unknown members may be long. */
@@ -43,7 +43,7 @@ export const addFailedCalls = async (
   now: Date,
 ): Promise<void> => {
   // In the order of the primary key, so that transactions do not deadlock.
-  const known = await keysThere(tx, [...calls.keys()]);
+  const known = await existingKeyIds(tx, [...calls.keys()]);
   const ids = [...known].toSorted();
   if (ids.length === 0) return;
   // A row that is there is locked before it is read: two instances may add to it at once.

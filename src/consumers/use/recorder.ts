@@ -24,7 +24,7 @@ const MAX_CLIENTS = 8;
 const MAX_ANONYMOUS = 256;
 const OTHER = 'other';
 /** A part that is no part of the input. */
-const REPEATABLE = 'Idempotency-Key';
+const IDEMPOTENCY_PART = 'Idempotency-Key';
 
 /** The first product of a `User-Agent` (RFC 9110, section 10.1.5), and the contract that one of our SDKs names after it. */
 const AGENT = /^([!#$%&'*+.^_`|~\w-]{1,40}(?:\/[!#$%&'*+.^_`|~\w-]{1,20})?)(?: \(contract ([\d.]{1,12}))?/;
@@ -138,7 +138,7 @@ export class UseRecorder {
     }
     if (!isNew && known.seen.has(id)) return;
     known.seen.set(id, seen);
-    const parts = [...names, REPEATABLE].filter((_, number) => seen[number] === 1);
+    const parts = [...names, IDEMPOTENCY_PART].filter((_, number) => seen[number] === 1);
     this.parts.add(nameOf({ consumer, day, operation: id }), parts);
   }
 

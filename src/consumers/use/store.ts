@@ -7,7 +7,7 @@ import { insertMissing } from '../../db/sql/insert.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type ConsumerUseRow, consumerUsesIn, failedCallsIn, keyUsesIn } from '../entity.ts';
-import { keysThere } from './counts.ts';
+import { existingKeyIds } from './counts.ts';
 import { dayBefore, KEPT_DAYS } from './days.ts';
 
 const KEY = 'key ';
@@ -20,10 +20,10 @@ export const keyConsumer = (keyId: string): string => `${KEY}${keyId}`;
 export const anonymousConsumer = (client: string): string => `client ${client}`;
 
 /** The consumers of some whose key, if they have one, is there. */
-const present = async (tx: Transaction, consumers: readonly string[]): Promise<ReadonlySet<string>> => {
+const withExistingKeys = async (tx: Transaction, consumers: readonly string[]): Promise<ReadonlySet<string>> => {
   const found = new Set(consumers.filter((consumer) => !consumer.startsWith(KEY)));
   const ids = consumers.filter((consumer) => !found.has(consumer)).map((consumer) => consumer.slice(KEY.length));
-  for (const id of await keysThere(tx, ids)) found.add(keyConsumer(id));
+  for (const id of await existingKeyIds(tx, ids)) found.add(keyConsumer(id));
   return found;
 };
 
@@ -33,7 +33,7 @@ export const nameOf = ({ consumer, day, operation }: Omit<ConsumerUseRow, 'parts
 
 /** Adds parts to what is stored of the day. Keys that were deleted meanwhile get none. */
 export const addParts = async (tx: Transaction, uses: readonly ConsumerUseRow[]): Promise<void> => {
-  const consumers = await present(tx, [...new Set(uses.map(({ consumer }) => consumer))]);
+  const consumers = await withExistingKeys(tx, [...new Set(uses.map(({ consumer }) => consumer))]);
   const rows = uses.filter(({ consumer }) => consumers.has(consumer));
   // A row that is there is locked before it is read: two instances may add to it at once.
   await insertMissing(

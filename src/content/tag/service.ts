@@ -4,7 +4,7 @@ import type { ContentKind } from '../kind.ts';
 import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
 import { storedIdToBytes } from '../../db/values.ts';
-import type { CountMade } from '../../auth/quotas.ts';
+import type { ChargeQuota } from '../../auth/quotas.ts';
 import { normalise } from '../../search/text.ts';
 import { type TagRow, tagsIn } from './entity.ts';
 import { slugOf } from './slug.ts';
@@ -72,7 +72,7 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
 /**
  * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change, so
  * existing tags need no lock: if one is deleted meanwhile, the row that refers to it fails. Of transactions that create the same tag at once, the first wins; the
- * others are retried, since waiting for it could deadlock. `countMade` counts the new tags.
+ * others are retried, since waiting for it could deadlock. `chargeQuota` counts the new tags.
  * @throws RetryTransaction when another transaction created one meanwhile, AppError QUOTA_EXCEEDED
  */
 export const makeMissingTags = async (
@@ -81,11 +81,11 @@ export const makeMissingTags = async (
   spellings: ReadonlyMap<string, string>,
   counts: ReadonlyMap<string, number>,
   found: Map<string, Tag>,
-  countMade?: CountMade,
+  chargeQuota?: ChargeQuota,
 ): Promise<void> => {
   const missing = [...spellings].filter(([slug]) => !found.has(slug));
   if (missing.length === 0) return;
-  await countMade?.('tags', missing.length);
+  await chargeQuota?.('tags', missing.length);
   for (const chunk of chunksOf(missing)) {
     const made = await tx.execute(
       `${tx.dialect.insertIgnore} INTO tags (slug, name, ${countColumn}) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,

@@ -6,7 +6,7 @@ import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoize } from '../../db/sql/memoize.ts';
 import { lockReferred } from '../../db/sql/referred.ts';
 import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values.ts';
-import type { CountMade } from '../../auth/quotas.ts';
+import type { ChargeQuota } from '../../auth/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../../search/document.ts';
 import { enqueueDocuments, type EnqueueDocuments } from '../../search/write-buffer.ts';
 import { type Change, recordEvents } from '../../event/outbox/record.ts';
@@ -205,18 +205,18 @@ const createdEvents = ({ router }: ContentKind, records: readonly Stored[], isBy
   return changes;
 };
 
-/** Counts new records; `countMade` counts their new types. */
+/** Counts new records; `chargeQuota` counts their new types. */
 const countRecords = async (
   tx: Transaction,
   additions: ReadonlyMap<string, number>,
-  countMade: CountMade | undefined,
+  chargeQuota: ChargeQuota | undefined,
 ): Promise<void> => {
-  if (!countMade) {
+  if (!chargeQuota) {
     await addToCounters(tx, additions);
     return;
   }
   const made = await addAndCountNew(tx, additions);
-  if (made > 0) await countMade('game types', made);
+  if (made > 0) await chargeQuota('game types', made);
 };
 
 /**
@@ -234,13 +234,13 @@ export const store = async <Columns extends object>(
   spellings: ReadonlyMap<string, string>,
   tags: Map<string, Tag>,
   {
-    countMade,
+    chargeQuota,
     replaces = false,
     note = enqueueDocuments,
     isByAuthors = false,
     at = currentDate(),
     also = () => Promise.resolve(),
-  }: Publishing & { countMade?: CountMade | undefined } = {},
+  }: Publishing & { chargeQuota?: ChargeQuota | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
   const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
   const tagCounts = tally(slugs.flat());
@@ -253,7 +253,7 @@ export const store = async <Columns extends object>(
     },
     ...countTags(kind, tags, tagCounts),
   ]);
-  await makeMissingTags(tx, kind, spellings, tagCounts, tags, countMade);
+  await makeMissingTags(tx, kind, spellings, tagCounts, tags, chargeQuota);
 
   const records = storedOf(publications, slugs, byOwnSlug(tags.values()));
   await lockReferred(tx, 'users', () => records.map(({ row }) => row.author_id));
@@ -264,7 +264,7 @@ export const store = async <Columns extends object>(
   const noteRecords = (): Promise<unknown> => note(tx, kind.search, records.map(documentOf), replaces);
   const recordAll = (): Promise<void> => recordEvents(tx, createdEvents(kind, records, isByAuthors), at);
   // Only its types are counters that a call can make.
-  const countTypes = kind.typeColumn === undefined ? undefined : countMade;
+  const countTypes = kind.typeColumn === undefined ? undefined : chargeQuota;
   const count = (): Promise<unknown> =>
     countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), countTypes);
   const writes = [insertRecords, insertLinks, also, noteRecords, recordAll, count];

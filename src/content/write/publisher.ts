@@ -7,7 +7,7 @@ import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../../db/values
 import { AppError } from '../../base/errors.ts';
 import type { IdempotentCall } from '../../auth/idempotency/call.ts';
 import { doTogether, type WriteResult, type Writes } from '../../auth/idempotency/writes.ts';
-import { type CountMade, counterOf, type Quota } from '../../auth/quotas.ts';
+import { type ChargeQuota, quotaChecker, type Quota } from '../../auth/quotas.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Call } from '../../auth/procedure.ts';
 import { findTags, MERGED, slugsOf, SOUGHT_TAG, type SoughtTag, type Tag } from '../tag/service.ts';
@@ -89,7 +89,7 @@ export const publish = async <Columns extends object>(
   const spellings = spellingsIn(drafts);
   const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
   const stored = await store(tx, kind, publications, spellings, found, {
-    countMade: counterOf(tx, quota),
+    chargeQuota: quotaChecker(tx, quota),
     isByAuthors: true,
     at: now,
   });
@@ -124,11 +124,11 @@ const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<M
  * Counts the new tags of several calls, each for the user who comes first. Quotas are locked in one order. Calls beyond a
  * quota, and calls with new types, which are rare, are stored in smaller groups instead. @throws NotTogether
  */
-const counterOfAll = (
+const quotaCheckerOfAll = (
   tx: Transaction,
   creations: readonly Creation[],
   found: ReadonlyMap<string, Tag>,
-): CountMade | undefined => {
+): ChargeQuota | undefined => {
   if (creations.every(({ quota }) => quota === undefined)) return undefined;
   return async (part) => {
     if (part !== 'tags') throw new NotTogether();
@@ -143,7 +143,7 @@ const counterOfAll = (
     }
     try {
       for (const [, { quota, n }] of [...made].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-        await counterOf(tx, quota)?.('tags', n);
+        await quotaChecker(tx, quota)?.('tags', n);
       }
     } catch (error) {
       throw error instanceof AppError && error.reason === 'QUOTA_EXCEEDED' ? new NotTogether() : error;
@@ -161,8 +161,8 @@ const publishTogether = async (tx: Transaction, creations: readonly Creation[], 
   const spellings = spellingsIn(accepted.map(({ draft }) => draft));
   const tags = await findTags(tx, [...spellings.keys()]);
   const publications = accepted.map(({ authorId, draft }) => ({ id: newId(now), authorId, createdAt: now, draft }));
-  const countMade = counterOfAll(tx, accepted, new Map(tags));
-  const stored = await store(tx, kind, publications, spellings, tags, { countMade, isByAuthors: true, at: now });
+  const chargeQuota = quotaCheckerOfAll(tx, accepted, new Map(tags));
+  const stored = await store(tx, kind, publications, spellings, tags, { chargeQuota, isByAuthors: true, at: now });
   const outputs = accepted.map(({ authorId, view }, index) => ({
     output: view(recordOf(stored[index]!, authors.get(authorId)!) as ContentRecord<never>),
   }));

@@ -10,7 +10,7 @@ const SETTLE_MS = 250;
  * Reads rows that the transaction has locked, and counts others. On shards it repeats that until nothing changes: the commit that
  * released the lock may not have reached every shard yet, and further ones wait for this transaction.
  */
-export const settled = async <T>({ dialect }: Transaction, read: () => Promise<T[]>): Promise<T[]> => {
+export const readUntilStable = async <T>({ dialect }: Transaction, read: () => Promise<T[]>): Promise<T[]> => {
   let found = await read();
   while (dialect.isSharded && found.length > 0) {
     await sleep(SETTLE_MS);
@@ -25,7 +25,7 @@ export const settled = async <T>({ dialect }: Transaction, read: () => Promise<T
  * Differences that were seen between rows and others, while calls change them. One server sees both sides in one state. On
  * shards they may differ at first sight only: `compare` locks and compares them again.
  */
-export const confirmed = async <T>(
+export const recheckOnShards = async <T>(
   db: WorkloadPool,
   seen: readonly T[],
   compare: (tx: Transaction, seen: readonly T[]) => Promise<T[]>,

@@ -22,7 +22,7 @@ const RESCUE_PAUSE_MS = 10;
 
 const waited = waitClock();
 
-interface Short {
+interface PendingLookup {
   since: number;
   watch: StatementObservation | undefined;
   sql: string;
@@ -55,7 +55,7 @@ export class SqliteFile {
   readonly #identity: FileIdentity;
   readonly #costs: Costs;
   /** Short reads that wait until the event loop has received all pending requests, so that equal reads can meet. */
-  #short: Short[] = [];
+  #lookups: PendingLookup[] = [];
   #believedUntil = 0;
   #isRescued = false;
   readonly #observer: { lookups: PoolObserver | undefined; writer: PoolObserver | undefined };
@@ -77,7 +77,7 @@ export class SqliteFile {
       file,
       writer,
       exclusively,
-      elsewhere: (sql) => this.#threads.read(sql, []),
+      runInThread: (sql) => this.#threads.read(sql, []),
     });
     // SQLite creates the `-wal` and `-shm` files with the first read.
     this.#reader.all('SELECT COUNT(*) FROM sqlite_schema');
@@ -91,7 +91,7 @@ export class SqliteFile {
   /** The current usage of its readers. */
   get usage(): Record<'lookups' | 'threads', PoolUsage> {
     // Look-ups share one connection, each for an instant only.
-    return { lookups: { used: 0, idle: 1, limit: 1, waiting: this.#short.length }, threads: this.#threads.usage };
+    return { lookups: { used: 0, idle: 1, limit: 1, waiting: this.#lookups.length }, threads: this.#threads.usage };
   }
 
   /** @throws FileFault when one of its files was deleted, moved or replaced */
@@ -125,9 +125,9 @@ export class SqliteFile {
     if (since > this.#believedUntil) this.assertThere();
     if (!this.#costs.isShort(sql)) return this.#threads.read(sql, parameters, deadline);
     return new Promise((resolve, reject) => {
-      if (this.#short.length === 0) setImmediate(() => this.#runShort());
+      if (this.#lookups.length === 0) setImmediate(() => this.#runLookups());
       const watch = this.#observer.lookups?.statement(sql);
-      this.#short.push({ since, watch, sql, parameters, deadline, resolve, reject });
+      this.#lookups.push({ since, watch, sql, parameters, deadline, resolve, reject });
     });
   }
 
@@ -155,15 +155,15 @@ export class SqliteFile {
 
   /** Closes everything but the writing connection. */
   async close(): Promise<void> {
-    for (const { reject } of this.#short) reject(new FileFault('the database was closed'));
-    this.#short = [];
+    for (const { reject } of this.#lookups) reject(new FileFault('the database was closed'));
+    this.#lookups = [];
     await this.#log.close();
     await this.#threads.close();
     this.#reader.close();
   }
 
-  #runShort(): void {
-    const waiting = this.#short;
+  #runLookups(): void {
+    const waiting = this.#lookups;
     const began = performance.now();
     const waitedBefore = waited();
     let last = began;
@@ -189,7 +189,7 @@ export class SqliteFile {
       this.#costs.note(sql, ms > TURN_MS ? ms - (waited() - waitedBefore) : ms);
       last = ended;
     }
-    this.#short = waiting.slice(done);
-    if (this.#short.length > 0) setImmediate(() => this.#runShort());
+    this.#lookups = waiting.slice(done);
+    if (this.#lookups.length > 0) setImmediate(() => this.#runLookups());
   }
 }

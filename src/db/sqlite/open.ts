@@ -182,7 +182,7 @@ const inFile = (
    * is needed: the binding's connections hold the log open for as long as this process lives.
    * @throws FileFault when the file is missing
    */
-  const use = async (): Promise<SqliteFile> => {
+  const openedFile = async (): Promise<SqliteFile> => {
     closing.assert();
     try {
       opened?.assertThere();
@@ -208,7 +208,7 @@ const inFile = (
     const until = performance.now() + (patience ?? usual);
     let used: SqliteFile | undefined;
     const result = await turns.run(async () => {
-      const open = (used = await use());
+      const open = (used = await openedFile());
       return whenFree(until, () => run(open), [deadline, closing]);
     }, purpose);
     await used?.stored(deadline);
@@ -221,7 +221,7 @@ const inFile = (
     } catch (error) {
       if (!(error instanceof FileFault)) throw error;
     }
-    return (await exclusively(use)).read(sql, parameters, deadline);
+    return (await exclusively(openedFile)).read(sql, parameters, deadline);
   };
 
   const health = new SqliteHealth({
@@ -243,7 +243,7 @@ const inFile = (
         patience: MIGRATION_PATIENCE_MS,
       }),
     pageFaults: async (deadline, table) => {
-      const open = await exclusively(use);
+      const open = await exclusively(openedFile);
       return pageFaultsBy((sql) => open.readInThread(sql, deadline), 'quick_check', table);
     },
     scrub: () => vacuum(file),

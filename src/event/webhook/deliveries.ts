@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.ts';
 import { storedEvent } from '../service.ts';
 import { deliveriesIn, type DeliveryRow, eventOf, webhooksIn } from './entity.ts';
 import { TEST_TYPE } from './sender/store.ts';
-import { asserted, change, lockWebhook, note, type WebhookActor } from './webhooks.ts';
+import { assertOwned, changeWebhook, lockWebhook, auditOperator, type WebhookActor } from './webhooks.ts';
 
 /** A delivery, as its owner sees it. */
 export type Delivery = OutputOf<Contract['webhook']['redeliver']>;
@@ -32,7 +32,7 @@ const deliveryOf = (row: DeliveryRow): Delivery => {
  * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE
  */
 export const testWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<string> =>
-  change(tx, id, by, 'test', async (webhook) => {
+  changeWebhook(tx, id, by, 'test', async (webhook) => {
     const { state, reason } = webhook;
     if (state !== 'active') {
       throw new AppError('WEBHOOK_NOT_ACTIVE', { hint: `It is ${state}. ${reason ?? ''}`.trim() });
@@ -63,7 +63,7 @@ export const listDeliveries = async (
   { state, before, limit }: DeliveryQuery,
   ownerId?: string,
 ): Promise<{ items: Delivery[]; hasMore: boolean }> => {
-  asserted(isId(id) ? await webhooksIn(reader).findOneBy({ id }) : null, ownerId);
+  assertOwned(isId(id) ? await webhooksIn(reader).findOneBy({ id }) : null, ownerId);
   const rows = await deliveriesIn(reader).find({
     where: { webhookId: id, ...(state && { state }), ...(before !== undefined && { id: LessThan(before) }) },
     order: { id: 'DESC' },
@@ -95,6 +95,6 @@ export const redeliver = async (tx: Transaction, deliveryId: string, by: Webhook
   const again = { state: 'waiting', attempts: 0, nextAt: by.now } as const;
   await deliveriesIn(tx).update({ id: deliveryId }, again);
   await webhooksIn(tx).update({ id: row.webhookId, state: 'active', nextAt: MoreThan(by.now) }, { nextAt: by.now });
-  await note(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
+  await auditOperator(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
   return deliveryOf({ ...row, ...again });
 };

@@ -41,7 +41,11 @@ const webhookOf = (
 });
 
 /** Tells the audit of an operator's act. */
-export const note = async (tx: Transaction, by: WebhookActor, act: Parameters<typeof record>[2]): Promise<void> => {
+export const auditOperator = async (
+  tx: Transaction,
+  by: WebhookActor,
+  act: Parameters<typeof record>[2],
+): Promise<void> => {
   if ('name' in by) await record(tx, by, act);
 };
 
@@ -89,7 +93,7 @@ export const createWebhook = async (
     positionId,
     now: by.now,
   });
-  await note(tx, by, {
+  await auditOperator(tx, by, {
     action: 'webhooks create',
     subject: `webhook ${id}`,
     after: { userId, url, types, recordId },
@@ -148,7 +152,7 @@ export const listOwnWebhooks = async (
 ): Promise<Webhook[]> => (await readWebhooks(reader, userId)).map((row) => webhookOf(row, secrets));
 
 /** The webhook, where there is one, for its owner or an operator. @throws AppError WEBHOOK_NOT_FOUND */
-export const asserted = (webhook: WebhookRow | null, ownerId: string | undefined): WebhookRow => {
+export const assertOwned = (webhook: WebhookRow | null, ownerId: string | undefined): WebhookRow => {
   if (!webhook || (ownerId !== undefined && webhook.userId !== ownerId)) throw new AppError('WEBHOOK_NOT_FOUND');
   return webhook;
 };
@@ -159,14 +163,14 @@ const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.
 /** A webhook, locked. @throws AppError WEBHOOK_NOT_FOUND */
 export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookRow> => {
   const found = isId(id) ? await webhooksIn(tx).findOne({ where: { id }, ...tx.dialect.lockingRows }) : null;
-  return asserted(found, ownerOf(by));
+  return assertOwned(found, ownerOf(by));
 };
 
 /** Returned by the work of `change` if there was nothing to change. */
 const UNCHANGED = Symbol('unchanged');
 
 /** Changes a webhook, and tells the audit of an operator's act. @throws AppError WEBHOOK_NOT_FOUND */
-export const change = async <T>(
+export const changeWebhook = async <T>(
   tx: Transaction,
   id: string,
   by: WebhookActor,
@@ -177,13 +181,17 @@ export const change = async <T>(
   const result = await work(webhook);
   const { url, state, reason } = webhook;
   if (result !== UNCHANGED)
-    await note(tx, by, { action: `webhooks ${action}`, subject: `webhook ${id}`, before: { url, state, reason } });
+    await auditOperator(tx, by, {
+      action: `webhooks ${action}`,
+      subject: `webhook ${id}`,
+      before: { url, state, reason },
+    });
   return result;
 };
 
 /** Deletes a webhook and its deliveries. @throws AppError WEBHOOK_NOT_FOUND */
 export const deleteWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<void> =>
-  change(tx, id, by, 'delete', async () => {
+  changeWebhook(tx, id, by, 'delete', async () => {
     await deliveriesIn(tx).delete({ webhookId: id });
     await webhooksIn(tx).delete({ id });
   });
@@ -193,14 +201,14 @@ const pause = async (tx: Transaction, { id, state, reason: earlier }: WebhookRow
 
 /** Pauses a webhook until it is resumed; its events wait. @throws AppError WEBHOOK_NOT_FOUND */
 export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: WebhookActor): Promise<unknown> =>
-  change(tx, id, by, 'pause', (webhook) => pause(tx, webhook, reason, by.now));
+  changeWebhook(tx, id, by, 'pause', (webhook) => pause(tx, webhook, reason, by.now));
 
 /**
  * Resumes a webhook with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
  * its URL may be another one by now. @throws AppError WEBHOOK_NOT_FOUND
  */
 export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<unknown> =>
-  change(tx, id, by, 'resume', async (webhook) =>
+  changeWebhook(tx, id, by, 'resume', async (webhook) =>
     webhook.state === 'active' ? UNCHANGED : resume(tx, webhook, by.now),
   );
 
@@ -241,7 +249,7 @@ export const updateWebhook = async (
   by: WebhookActor,
 ): Promise<Webhook> => {
   if (url !== undefined) assertTarget(url, policy);
-  await change(tx, id, by, 'update', async (webhook) => {
+  await changeWebhook(tx, id, by, 'update', async (webhook) => {
     const former = { url: webhook.url, types: webhook.types, recordId: webhook.recordId };
     const given = Object.entries({ url, types, recordId }).filter(([, value]) => value !== undefined);
     const wanted: typeof former = { ...former, ...Object.fromEntries(given) };
@@ -273,7 +281,7 @@ export const rotateSecret = (
   secrets: WebhookSecrets,
   by: WebhookActor,
 ): Promise<{ secret: string; previousUntil: string }> =>
-  change(tx, id, by, 'rotate', async (webhook) => {
+  changeWebhook(tx, id, by, 'rotate', async (webhook) => {
     const former = formerSecrets(webhook, by.now);
     // A secret whose key is lost signs nothing.
     const signing = former.filter((one) => secrets.canDecrypt(one.secret, id));

@@ -36,14 +36,14 @@ interface WaitingRequest extends Queued {
  */
 export class AcceptScheduler {
   /** Accepted connections that are not read from yet, the latest last. */
-  readonly #held: Socket[] = [];
+  readonly #unopened: Socket[] = [];
   readonly #waiting = new FairQueue<WaitingRequest>();
   readonly #open: (socket: Socket) => void;
   readonly #onPhase: ((isServing: boolean) => void) | undefined;
   readonly #now: () => number;
   #accepted = 0;
   /** The number of connections at the end of the last turn. */
-  #seen = 0;
+  #acceptedAtLastTurn = 0;
   #isServing = true;
   /** The beginning of the phase, and the number of connections accepted before. */
   #since = 0;
@@ -56,7 +56,7 @@ export class AcceptScheduler {
   /** The window: its start, and the requests that began. */
   #windowSince = 0;
   #windowBegun = 0;
-  #isLooking = false;
+  #isEndScheduled = false;
 
   /**
    * Takes the connections of `server` first. `onPhase` is called with whether requests are served from now on. `now`: a clock in
@@ -78,7 +78,7 @@ export class AcceptScheduler {
 
   /** Begins a request, now or when its caller's turn comes. */
   schedule(caller: () => string, begin: Begin): void {
-    this.#lookSoon();
+    this.#scheduleEndOfTurn();
     if (this.#isServing && this.#waiting.size === 0 && this.#hasTime) {
       this.#begin(begin);
       return;
@@ -109,9 +109,9 @@ export class AcceptScheduler {
 
   readonly #hold = (socket: Socket): void => {
     this.#accepted += 1;
-    if (this.#held.length === 0 && this.#waiting.size === 0) this.#change(false, this.#now());
-    this.#held.push(socket);
-    this.#lookSoon();
+    if (this.#unopened.length === 0 && this.#waiting.size === 0) this.#change(false, this.#now());
+    this.#unopened.push(socket);
+    this.#scheduleEndOfTurn();
   };
 
   #change(isServing: boolean, now: number): void {
@@ -121,17 +121,17 @@ export class AcceptScheduler {
     this.#onPhase?.(isServing);
   }
 
-  #lookSoon(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    setImmediate(this.#look);
+  #scheduleEndOfTurn(): void {
+    if (this.#isEndScheduled) return;
+    this.#isEndScheduled = true;
+    setImmediate(this.#endTurn);
   }
 
   /** Called at the end of each turn. */
-  readonly #look = (): void => {
-    this.#isLooking = false;
-    const isCrowd = this.#accepted > this.#seen;
-    this.#seen = this.#accepted;
+  readonly #endTurn = (): void => {
+    this.#isEndScheduled = false;
+    const isCrowd = this.#accepted > this.#acceptedAtLastTurn;
+    this.#acceptedAtLastTurn = this.#accepted;
     const now = this.#now();
     this.#begun = 0;
     this.#begunMs = 0;
@@ -142,12 +142,12 @@ export class AcceptScheduler {
     if (isOver) this.#change(!this.#isServing, now);
     if (this.#isServing) this.#serve();
     this.#noteRate(now);
-    if (this.#begun > 0 || this.#held.length > 0 || this.#waiting.size > 0) this.#lookSoon();
+    if (this.#begun > 0 || this.#unopened.length > 0 || this.#waiting.size > 0) this.#scheduleEndOfTurn();
     else if (!this.#isServing) this.#change(true, now);
   };
 
   #serve(): void {
-    for (const socket of this.#held.splice(-OPENED_AT_ONCE).toReversed()) this.#open(socket);
+    for (const socket of this.#unopened.splice(-OPENED_AT_ONCE).toReversed()) this.#open(socket);
     while (this.#hasTime) {
       const next = this.#waiting.shift();
       if (!next) return;

@@ -13,24 +13,24 @@ type Definitions = Record<string, ToolSchema>;
  */
 const LONGEST_PATTERN = 60;
 /** Keywords that do not help to call a tool. */
-const SILENT = new Set(['$schema', '$defs', 'id', 'examples', 'x-deprecated', 'x-deprecated-values']);
+const OMITTED_KEYWORDS = new Set(['$schema', '$defs', 'id', 'examples', 'x-deprecated', 'x-deprecated-values']);
 /** Keywords whose value is a map of schemas by names that callers see. */
 const MAPS = new Set(['properties', 'patternProperties']);
 /** Keywords that some clients refuse at the top of an input. */
 const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf', 'if', 'else', 'x-required-any-of']);
 
 /** Whether a pattern describes a form, and not forbidden characters. */
-const isTelling = (pattern: unknown): boolean =>
+const describesForm = (pattern: unknown): boolean =>
   typeof pattern === 'string' && pattern.length <= LONGEST_PATTERN && !pattern.includes('[^');
 
 const isSchema = (value: unknown): value is ToolSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether a keyword is worth its tokens. */
-const isWorth = (keyword: string, value: unknown): boolean => {
-  if (keyword === 'pattern') return isTelling(value);
+const isKept = (keyword: string, value: unknown): boolean => {
+  if (keyword === 'pattern') return describesForm(value);
   if (keyword === 'minLength') return value !== 0;
-  return !SILENT.has(keyword);
+  return !OMITTED_KEYWORDS.has(keyword);
 };
 
 /** `anyOf: [{type: T, …}, {type: 'null'}]` as `type: [T, 'null'], …` */
@@ -45,17 +45,17 @@ const withoutNullChoice = (schema: ToolSchema): ToolSchema => {
 const resolved = ({ $ref, ...rest }: ToolSchema, definitions: Definitions): ToolSchema =>
   typeof $ref === 'string' ? { ...definitions[$ref.split('/').pop() ?? ''], ...rest } : rest;
 
-const small = (value: unknown, definitions: Definitions): unknown => {
-  if (Array.isArray(value)) return value.map((one) => small(one, definitions));
+const compact = (value: unknown, definitions: Definitions): unknown => {
+  if (Array.isArray(value)) return value.map((one) => compact(one, definitions));
   if (!isSchema(value)) return value;
   const whole = resolved(value, definitions);
   // After a description beside the reference took the place of the definition's.
   tellDeprecations(whole as DeprecationKeywords);
   const members = Object.entries(whole)
-    .filter(([keyword, said]) => isWorth(keyword, said))
+    .filter(([keyword, said]) => isKept(keyword, said))
     .map(([keyword, said]) => {
-      if (!MAPS.has(keyword)) return [keyword, small(said, definitions)];
-      const named = Object.entries(said as Definitions).map(([name, one]) => [name, small(one, definitions)]);
+      if (!MAPS.has(keyword)) return [keyword, compact(said, definitions)];
+      const named = Object.entries(said as Definitions).map(([name, one]) => [name, compact(one, definitions)]);
       return [keyword, Object.fromEntries(named)];
     });
   return withoutNullChoice(Object.fromEntries(members) as ToolSchema);
@@ -85,7 +85,7 @@ const shapeOf = (value: unknown): unknown => {
 /** The JSON Schema of a tool's output: names and types of its members. It has no references. */
 export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object' } => {
   const { $defs = {}, ...whole } = z.toJSONSchema(output, { io: 'output' }) as ToolSchema & { $defs?: Definitions };
-  return { ...(shapeOf(small(whole, $defs)) as ToolSchema), type: 'object' };
+  return { ...(shapeOf(compact(whole, $defs)) as ToolSchema), type: 'object' };
 };
 
 /**
@@ -94,7 +94,7 @@ export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object'
  */
 export const inputSchemaOf = (input: z.ZodType): ToolSchema & { type: 'object' } => {
   const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & { $defs?: Definitions };
-  const members = Object.entries(small(whole, $defs) as ToolSchema).filter(
+  const members = Object.entries(compact(whole, $defs) as ToolSchema).filter(
     ([keyword]) => !COMPOSERS.has(keyword) && keyword !== 'description',
   );
   return { ...Object.fromEntries(members), type: 'object' };

@@ -106,8 +106,8 @@ const secondsOf = ({ headers }: BatchReply): number => Number(headers['Retry-Aft
 
 const send = (request: Request, response: Response, replies: readonly BatchReply[]): void => {
   // The largest `Retry-After` wins, so that a repeated batch finds room for all its calls.
-  const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
-  for (const { headers } of byPatience) response.set(headers);
+  const byRetryAfter = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
+  for (const { headers } of byRetryAfter) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
     const headers = ['Vary', 'trpc-accept', ...(request.method === 'POST' ? [] : NO_STORE)];
     sendJson(response, 200, asJsonLine(replies), headers, 'application/jsonl; charset=utf-8');

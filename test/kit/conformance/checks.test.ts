@@ -37,7 +37,7 @@ const planOf = (operations: readonly Operation[]): Check[] => {
   const options = { baseUrl: 'http://127.0.0.1', origin: ORIGIN, run: 'x', timeoutMs: 1, onWait: () => undefined };
   const caller = { key: undefined, scopes: new Set<never>(), unknownKey: '' };
   const client = new Client(options);
-  const parts = { operations, client, caller, chance: new SeededRandom(1), document: {}, clientDocument: undefined };
+  const parts = { operations, client, caller, random: new SeededRandom(1), document: {}, clientDocument: undefined };
   return planChecks(new VerifySession({ ...parts, readOnly: false, strict: false, receiver: undefined }));
 };
 

@@ -39,7 +39,7 @@ describe('the base of a deployment', () => {
   });
 });
 
-describe('chance', () => {
+describe('random', () => {
   test('is the same for the same seed and name, and for no others', () => {
     const [one, same, other] = [new SeededRandom(1), new SeededRandom(1), new SeededRandom(2)];
     expect([one.run, one.uuid('a'), one.hex('b')]).toEqual([same.run, same.uuid('a'), same.hex('b')]);

@@ -103,7 +103,7 @@ const foreignCursor = async (operation: Operation, session: VerifySession): Prom
 /** Ids without a record. The last one is at the limit in code points, and above it in UTF-16 units. */
 const unknownIds: Attempts = ({ example, idMember }, session) =>
   Object.entries({
-    'an id that nothing has': session.chance.uuid('nothing'),
+    'an id that nothing has': session.random.uuid('nothing'),
     'an id of another form': 'no such id',
     [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
   }).flatMap(([what, id]) => {

@@ -35,7 +35,7 @@ const Reason = keyless(line(1, 200));
 const idArgument = (): Argument => new Argument('<id>', 'the id of the webhook, from `webhooks list`');
 
 /** Reasons that a person at a command line can do something about. */
-const SAID: ReadonlySet<string> = new Set([
+const REPORTED_REASONS: ReadonlySet<string> = new Set([
   'WEBHOOK_NOT_FOUND',
   'DELIVERY_NOT_FOUND',
   'WEBHOOK_URL_FORBIDDEN',
@@ -45,21 +45,21 @@ const SAID: ReadonlySet<string> = new Set([
   'EVENTS_OFF',
   'WEBHOOK_SECRETS_OFF',
 ]);
-const OPERATORS_WORDS: Partial<Record<string, string>> = {
+const operatorMessages: Partial<Record<string, string>> = {
   WEBHOOK_NOT_FOUND: 'There is no webhook with this id: `webhooks list` shows all.',
   DELIVERY_NOT_FOUND: 'There is no delivery with this id: `webhooks deliveries` shows those of a webhook.',
   WEBHOOK_SECRETS_OFF: 'Set WEBHOOK_SECRET_KEY, here and for the service: docs/operations.md tells how.',
 };
 
 /** Runs `work` on the database; what it cannot do is said as the command's failure. */
-const within = (work: (db: Database) => Promise<void>): Promise<void> =>
+const withDatabaseErrors = (work: (db: Database) => Promise<void>): Promise<void> =>
   withDatabase(readSettings(), async (db) => {
     try {
       await work(db);
     } catch (error) {
-      if (!(error instanceof AppError) || !SAID.has(error.reason)) throw error;
+      if (!(error instanceof AppError) || !REPORTED_REASONS.has(error.reason)) throw error;
       const { reason, details } = error;
-      throw new CommandError(OPERATORS_WORDS[reason] ?? `${errorOf(reason).message} ${details.hint ?? ''}`.trim());
+      throw new CommandError(operatorMessages[reason] ?? `${errorOf(reason).message} ${details.hint ?? ''}`.trim());
     }
   });
 
@@ -93,7 +93,7 @@ const create = (): Command =>
       ),
     )
     .action(({ user, url, types, record }: CreateOptions) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         const wanted = { userId: user, url, types, recordId: record };
         const settings = readSettings();
         const by = { policy: settings.webhooks, secrets: new WebhookSecrets(settings) };
@@ -111,7 +111,7 @@ const list = (): Command =>
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText('after', examples('webhooks list', `webhooks list --user ${EXAMPLE_ID} --json`))
     .action(({ user, json }: { user?: string; json?: true }) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         if (user !== undefined) await readUser(db, user);
         const webhooks = await listWebhooks(db, user, new WebhookSecrets(readSettings()));
         if (json) printJsonLines(webhooks);
@@ -142,7 +142,7 @@ const pause = (): Command =>
     )
     .addHelpText('after', examples(`webhooks pause ${EXAMPLE_ID}`))
     .action((id: string, { reason }: { reason: string }) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         await db.transaction((tx) => pauseWebhook(tx, id, reason, systemActor()));
         note(`Paused. Have it go on with: ${PROGRAM} webhooks resume ${id}`);
       }),
@@ -160,7 +160,7 @@ const resume = (): Command =>
     .option('--here', 'send from this deployment, within seconds and without a restart')
     .addHelpText('after', examples(`webhooks resume ${EXAMPLE_ID}`, 'webhooks resume --here'))
     .action((id: string | undefined, { here = false }: { here?: true | false }) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         if ((id === undefined) !== here) throw new CommandError('Name a webhook, or give --here.', 2);
         if (id === undefined) {
           const before = await leavePlace(db, systemActor());
@@ -183,7 +183,7 @@ const remove = (): Command =>
     .addArgument(idArgument())
     .addHelpText('after', examples(`webhooks delete ${EXAMPLE_ID}`))
     .action((id: string) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         await db.transaction((tx) => deleteWebhook(tx, id, systemActor()));
         note('Deleted.');
       }),
@@ -198,7 +198,7 @@ const rotate = (): Command =>
     .addArgument(idArgument())
     .addHelpText('after', examples(`webhooks rotate ${EXAMPLE_ID}`))
     .action((id: string) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         const secrets = new WebhookSecrets(readSettings());
         const { secret } = await db.transaction((tx) => rotateSecret(tx, id, secrets, systemActor()));
         print(secret);
@@ -206,14 +206,14 @@ const rotate = (): Command =>
       }),
     );
 
-const trial = (): Command =>
+const testCommand = (): Command =>
   new Command('test')
     .summary('send a test')
     .description('Has a message of the type webhook.test sent, and prints the id of the delivery.')
     .addArgument(idArgument())
     .addHelpText('after', examples(`webhooks test ${EXAMPLE_ID}`))
     .action((id: string) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         print(await db.transaction((tx) => testWebhook(tx, id, systemActor())));
         note(`See what came of it: ${PROGRAM} webhooks deliveries ${id}`);
       }),
@@ -234,7 +234,7 @@ const deliveries = (): Command =>
       examples(`webhooks deliveries ${EXAMPLE_ID}`, `webhooks deliveries ${EXAMPLE_ID} --state failed --json`),
     )
     .action((id: string, { state, limit, json }: { state?: DeliveryState; limit: number; json?: true }) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         const { items: found } = await listDeliveries(db, id, { state, limit });
         if (json) printJsonLines(found);
         else
@@ -254,14 +254,14 @@ const deliveries = (): Command =>
       }),
     );
 
-const again = (): Command =>
+const redeliverCommand = (): Command =>
   new Command('redeliver')
     .summary('deliver something again')
     .description('Has a delivery made again, under the same id, whatever became of it.')
     .addArgument(new Argument('<delivery>', 'the id of the delivery, from `webhooks deliveries`'))
     .addHelpText('after', examples(`webhooks redeliver ${EXAMPLE_ID}`))
     .action((id: string) =>
-      within(async (db) => {
+      withDatabaseErrors(async (db) => {
         await db.transaction((tx) => redeliver(tx, id, systemActor()));
         note('It is delivered within a second, if its webhook is active.');
       }),
@@ -276,7 +276,7 @@ export const webhooksCommand = (): Command =>
     .addCommand(pause())
     .addCommand(resume())
     .addCommand(rotate())
-    .addCommand(trial())
+    .addCommand(testCommand())
     .addCommand(deliveries())
-    .addCommand(again())
+    .addCommand(redeliverCommand())
     .addCommand(remove());

@@ -23,7 +23,7 @@ interface WalOptions {
   file: string;
   writer: SqliteConnection;
   /** Runs a statement in another thread. */
-  elsewhere: (sql: string) => Promise<unknown[]>;
+  runInThread: (sql: string) => Promise<unknown[]>;
   /** Runs work while no transaction writes. */
   exclusively: (work: () => Promise<void>) => Promise<void>;
 }
@@ -45,9 +45,9 @@ export class WriteAheadLog {
   #isBroken = false;
   #isCheckpointing = false;
   #isClosed = false;
-  #soon: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
   /** Running work in other threads: terminating a thread in the midst of it would crash the process. */
-  readonly #elsewhere = new Set<Promise<unknown>>();
+  readonly #inThread = new Set<Promise<unknown>>();
 
   constructor(options: WalOptions) {
     this.#options = options;
@@ -74,9 +74,9 @@ export class WriteAheadLog {
    */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#soon);
+    clearTimeout(this.#timer);
     await this.#running?.catch(() => undefined);
-    await Promise.allSettled(this.#elsewhere);
+    await Promise.allSettled(this.#inThread);
     if (this.#handle !== undefined) closeSync(this.#handle);
     this.#handle = undefined;
     try {
@@ -118,8 +118,8 @@ export class WriteAheadLog {
     try {
       const { log, checkpointed } = this.#pages();
       if (log - checkpointed < CHECKPOINT_PAGES) return;
-      await this.#bring();
-      if (log >= MOST_PAGES) await this.#options.exclusively(async () => void (await this.#bring()));
+      await this.#checkpointPassive();
+      if (log >= MOST_PAGES) await this.#options.exclusively(async () => void (await this.#checkpointPassive()));
     } catch {
       // The next commit tries again, and fails if the disk does.
     } finally {
@@ -128,30 +128,30 @@ export class WriteAheadLog {
   }
 
   /** Runs a passive checkpoint: it copies the pages into the file whose old versions no reader needs. */
-  async #bring(): Promise<Checkpoint | undefined> {
-    const asked = this.#options.elsewhere('PRAGMA wal_checkpoint(PASSIVE)');
-    this.#elsewhere.add(asked);
+  async #checkpointPassive(): Promise<Checkpoint | undefined> {
+    const asked = this.#options.runInThread('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#inThread.add(asked);
     try {
       const [done] = (await asked) as Checkpoint[];
       return done;
     } finally {
-      this.#elsewhere.delete(asked);
+      this.#inThread.delete(asked);
     }
   }
 
   #checkpointSoon(): void {
     if (this.#isClosed) return;
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
-      void this.#finish();
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#checkpointRest();
     }, SOON_MS).unref();
   }
 
   /** Checkpoints the rest of the log. Tries again later while readers still need pages that it would replace. */
-  async #finish(): Promise<void> {
+  async #checkpointRest(): Promise<void> {
     if (this.#isClosed) return;
     try {
-      const done = await this.#bring();
+      const done = await this.#checkpointPassive();
       if (done && done.checkpointed < done.log) this.#checkpointSoon();
     } catch {
       // As above.

@@ -112,7 +112,7 @@ const typeEffects = (list: Operation, session: VerifySession): Effects => {
       });
     },
     'has nothing of a gameType that nobody uses': async () => {
-      const { output, reply } = await read(session, list, { gameType: session.chance.hex('type').slice(0, 32) });
+      const { output, reply } = await read(session, list, { gameType: session.random.hex('type').slice(0, 32) });
       demandOutput(reply, NOTHING, output);
     },
   };
@@ -203,7 +203,7 @@ const searchEffects = (list: Operation, session: VerifySession): Effects => {
     'finds the same in capitals': () => alike(capitals),
     'finds the same where white space surrounds the words': () => alike((search) => ` ${search}\u3000`),
     'finds nothing by what nothing holds': async () => {
-      const { output, reply } = await read(session, list, { search: session.chance.hex('search') });
+      const { output, reply } = await read(session, list, { search: session.random.hex('search') });
       demandOutput(reply, NOTHING, output);
     },
     'takes a blank search for none': () =>

@@ -87,7 +87,7 @@ export const userSearchEffects = (search: Operation, session: VerifySession): Ef
       }
     },
     'finds nobody by what no nickname holds': async () => {
-      const { output, reply } = await find(session.chance.hex('user').slice(0, 30), MAX_FOUND_USERS);
+      const { output, reply } = await find(session.random.hex('user').slice(0, 30), MAX_FOUND_USERS);
       demandOutput(reply, { items: [], hasMore: false }, output);
     },
     'finds no more than it is asked for': async () => {

@@ -85,7 +85,7 @@ export const profileEffects = (update: Operation, session: VerifySession): Effec
           if (!(error instanceof Mismatch) || trial === MAX_TRIALS) throw error;
         }
         // Of two runs that meet, each waits for a time of its own.
-        const chance = Number.parseInt(session.chance.hex(`pause ${trial}`).slice(0, 4), 16);
+        const chance = Number.parseInt(session.random.hex(`pause ${trial}`).slice(0, 4), 16);
         await sleep(PAUSE_MS + (chance % (PAUSE_MS * trial * 2)));
       }
     },
