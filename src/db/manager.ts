@@ -89,7 +89,7 @@ export const readerOf = (
 export const transactionOf = (
   statements: Statements,
   { dataSource, dialect }: Connection,
-  { deadline, recording }: Pick<Transaction, 'deadline' | 'recording'>,
+  { deadline, recording, hasLost }: Pick<Transaction, 'deadline' | 'recording' | 'hasLost'>,
 ): Transaction => {
   let manager: EntityManager | undefined;
   return {
@@ -97,6 +97,7 @@ export const transactionOf = (
     dialect,
     deadline,
     recording,
+    hasLost,
     get manager() {
       return (manager ??= managerOn(dataSource, statements));
     },

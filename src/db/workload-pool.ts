@@ -169,7 +169,13 @@ export class WorkloadPool implements Reader {
         const result = await billed(deadline, (begin) => {
           const run = (statements: Statements): Promise<T> => {
             begin();
-            return work(transactionOf(observed(statements, deadline), connection, { deadline, recording }));
+            return work(
+              transactionOf(observed(statements, deadline), connection, {
+                deadline,
+                recording,
+                hasLost: tries.hasLost,
+              }),
+            );
           };
           return connection.transaction(run, deadline, this.#name);
         });
