@@ -99,7 +99,7 @@ const reporters = {
   vitess: ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
 };
 // Ends only what hangs: a test that waits for something takes as long as a busy machine makes it.
-const testTimeout = isFast ? 180_000 : 600_000;
+const testTimeout = 600_000;
 // By core. The fuzzer hardly waits for anything. Other tests wait for a database, a process, a second; those of faults wait
 // most.
 const workers = { fault: 2, fuzz: 1 }[tier] ?? 1.5;

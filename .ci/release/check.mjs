@@ -42,7 +42,7 @@ const PATHS = [
   '/llms.txt',
   '/readyz',
 ];
-const START_MS = 60_000;
+const START_MS = 240_000;
 const { DATABASE_URL: _, AUTO_MIGRATE: __, ...inherited } = process.env;
 const env = { ...inherited, PORT: '0', HOST: '127.0.0.1' };
 

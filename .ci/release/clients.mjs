@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-export const REPLY_MS = 60_000;
+export const REPLY_MS = 240_000;
 /** Why something cannot be published, and what to do. */
 export class Refusal extends Error {}
 

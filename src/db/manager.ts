@@ -89,7 +89,7 @@ export const readerOf = (
 export const transactionOf = (
   statements: Statements,
   { dataSource, dialect }: Connection,
-  { deadline, recording }: Pick<Transaction, 'deadline' | 'recording'>,
+  { deadline, recording, keepsLosing }: Pick<Transaction, 'deadline' | 'recording' | 'keepsLosing'>,
 ): Transaction => {
   let manager: EntityManager | undefined;
   return {
@@ -97,6 +97,7 @@ export const transactionOf = (
     dialect,
     deadline,
     recording,
+    keepsLosing,
     get manager() {
       return (manager ??= managerOn(dataSource, statements));
     },

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A guide runs on a busy machine, and starts the command line several times. */
-const GUIDE_MS = 400_000;
+const GUIDE_MS = 1_200_000;
 
 /** How many examples ran, and of how many the answer is shown, so that none is lost unseen. */
 const expectAll = ({ ran, compared, mismatches }: Ran, expected: { ran: number; compared: number }): void => {

@@ -36,14 +36,16 @@ let database: TestDatabase;
 let key: string;
 let ports: number[];
 let served: ServeProcess[];
+/** All that were started for a test. */
+let started: ServeProcess[] = [];
 let balancer: PrintedBalancer;
 
-const start = (port: number, program = PROGRAM, env: Environment = {}): Promise<ServeProcess> =>
-  startServe({
+const start = async (port: number, program = PROGRAM, env: Environment = {}): Promise<ServeProcess> => {
+  const service = await startServe({
     url: database.url,
     program,
     env: {
-      LOG_LEVEL: 'error',
+      LOG_LEVEL: 'warn',
       RATE_LIMIT: 'off',
       SHUTDOWN_DELAY_MS,
       SHUTDOWN_TIMEOUT_MS,
@@ -52,8 +54,12 @@ const start = (port: number, program = PROGRAM, env: Environment = {}): Promise<
       ...env,
     },
   });
+  started.push(service);
+  return service;
+};
 
 afterEach(async () => {
+  started = [];
   await balancer.close();
   await Promise.all(served.map((one) => one.stop('SIGKILL')));
   await database.drop();
@@ -87,11 +93,21 @@ const startCallers = async () => {
   };
 };
 
-/** Those that did not succeed, in words. */
-const failuresOf = (attempts: readonly Attempt[]): string[] =>
-  attempts
+/** Those that did not succeed, in words, and if there are some, the warnings of the services. */
+const failuresOf = (attempts: readonly Attempt[]): string[] => {
+  const failures = attempts
     .filter(({ outcome }) => outcome !== 'ok')
     .map(({ procedure, outcome, at, ms }) => `${procedure} ${outcome}, ${Math.round(at)}–${Math.round(at + ms)} ms`);
+  const isWarning = (line: string): boolean => /"level":[4-6]0/.test(line) && !line.includes('no security fixes');
+  const warnings = started.flatMap((service, index) =>
+    service
+      .log()
+      .split('\n')
+      .filter(isWarning)
+      .map((line) => `service ${index}: ${line}`),
+  );
+  return failures.length === 0 ? [] : [...failures, ...warnings];
+};
 
 describe('instances behind HAProxy', () => {
   beforeEach(async () => {

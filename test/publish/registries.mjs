@@ -22,16 +22,16 @@ export const PUBLISHER = { name: 'publisher', password: 'password-of-a-publisher
 const verdaccioProgram = async () => {
   const pins = ['package.json', 'package-lock.json'].map((file) => join(tools, file));
   const folder = await fetched('publish-npm', pins, (cwd) =>
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 300_000 }),
+    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 900_000 }),
   );
   return join(folder, 'node_modules/.bin/verdaccio');
 };
 
 const pypiserverPython = async () => {
   const folder = await fetched('publish-python', [join(tools, 'requirements.txt')], async (cwd) => {
-    await run('python3', ['-m', 'venv', cwd], { timeout: 300_000 });
+    await run('python3', ['-m', 'venv', cwd], { timeout: 900_000 });
     const install = ['install', '-q', '--no-deps', '--require-hashes', '-r', join(cwd, 'requirements.txt')];
-    await run(join(cwd, 'bin/pip'), install, { timeout: 300_000 });
+    await run(join(cwd, 'bin/pip'), install, { timeout: 900_000 });
   });
   return join(folder, 'bin/python');
 };

@@ -11,7 +11,7 @@ import { generatorPackages, generatorPython, goTool, need } from './support/tool
 import { startReluctant } from './support/reluctant.mjs';
 
 const execute = promisify(execFile);
-const LIMIT = { timeout: 300_000, maxBuffer: 2 ** 26 };
+const LIMIT = { timeout: 900_000, maxBuffer: 2 ** 26 };
 const clients = fileURLToPath(new URL('clients/', import.meta.url));
 const GENERATE = fileURLToPath(new URL('tools/generators/Generate.java', import.meta.url));
 /** For a Java that gains nothing from code that is optimized at length. */

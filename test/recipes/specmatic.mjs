@@ -20,7 +20,7 @@ export const recipe = async ({ folder, env }) => {
       // So short a run gains nothing from code that is optimized at length.
       JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
     },
-    seconds: 240,
+    seconds: 900,
   };
   const [install, prepare, test] = blocksOf('Specmatic');
   if (!install.startsWith('npm install')) throw new Error('The first lines of the guide on Specmatic install it.');

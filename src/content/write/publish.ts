@@ -245,14 +245,16 @@ export const store = async <Columns extends object>(
   const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
   const tagCounts = tally(slugs.flat());
   const authorCounts = tally(publications.map(({ authorId }) => authorId));
-  await incrementAll(tx, [
-    {
-      table: 'users',
-      column: kind.countColumn,
-      additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
-    },
-    ...countTags(kind, tags, tagCounts),
-  ]);
+  const ofAuthors = {
+    table: 'users',
+    column: kind.countColumn,
+    additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
+  };
+  const ofTags = countTags(kind, tags, tagCounts);
+  // Release 1.0.0 locks tags before users. Beside it, a transaction that never takes that order loses again and again.
+  for (const increments of tx.keepsLosing ? [ofTags, [ofAuthors]] : [[ofAuthors, ...ofTags]]) {
+    if (increments.length > 0) await incrementAll(tx, increments);
+  }
   await makeMissingTags(tx, kind, spellings, tagCounts, tags, chargeQuota);
 
   const records = storedOf(publications, slugs, byOwnSlug(tags.values()));

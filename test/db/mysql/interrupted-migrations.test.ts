@@ -85,7 +85,7 @@ const interruptedly = async (url: string, work: (db: Database) => Promise<unknow
   }
 };
 
-const TEST_MS = 300_000;
+const TEST_MS = 900_000;
 
 describe('migrations that are interrupted at every statement', () => {
   test(

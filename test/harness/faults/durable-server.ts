@@ -10,7 +10,7 @@ import type { ServerProgram, VitessProgram } from '../servers/servers.ts';
 import { programIn, untilServed, vitessFolder, vitessOptions, vitessProcess } from '../servers/vitess.ts';
 import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 240_000;
 
 /** Resolves when a server takes connections. @throws Error with its own words when it ends, or takes a minute */
 export const untilUp = async (process: Guarded, port: number): Promise<void> => {

@@ -21,7 +21,7 @@ declare global {
  */
 const SUSPECT =
   'evs.keepalive_period=PT0.3S;evs.inactive_check_period=PT0.5S;evs.suspect_timeout=PT3S;evs.inactive_timeout=PT9S';
-const JOIN_TIMEOUT_MS = 60_000;
+const JOIN_TIMEOUT_MS = 240_000;
 
 /** A MariaDB that is one of several which hold the same. */
 export interface Node {

@@ -47,7 +47,7 @@ export interface Callers {
   attempts: readonly Attempt[];
   /** What was acknowledged: the id of each game, by its title, which no other has. */
   acknowledged: ReadonlyMap<string, string>;
-  /** Resolves when so many more requests have succeeded. @throws Error when that takes a minute */
+  /** Resolves when so many more requests have succeeded. @throws Error when that takes four minutes */
   succeeded(more: number): Promise<void>;
   /** Has each of them finish what it is at: one that obeys goes on until that is done. */
   stop(): Promise<void>;
@@ -57,7 +57,7 @@ const REST_AFTER_BREAK_MS = 100;
 const LONGEST_REST_MS = 2000;
 /** How long callers wait for an answer. */
 const PATIENCE_MS = 20_000;
-const SUCCESS_MS = 60_000;
+const SUCCESS_MS = 240_000;
 
 let started = 0;
 

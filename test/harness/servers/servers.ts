@@ -40,7 +40,7 @@ export interface ThrowawayServer {
 /** The environment variable through which a throwaway server's address reaches the tests. */
 export const serverVariable = (name: ServerEngine | 'vitess') => `TEST_SERVER_${name.toUpperCase()}`;
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 240_000;
 
 // Whoever starts a server holds the other end of the guard's standard input. When that closes, were it by Ctrl-C, a
 // crash or SIGKILL, the server and its folder go. In a session of its own the guard does not see the Ctrl-C itself; and

@@ -16,7 +16,7 @@ import { freePort } from '../free-ports.mjs';
 const DATABASES = 32;
 /** Of which so many are empty keyspaces without shards, for tests that migrate. */
 const EMPTY_DATABASES = 12;
-const START_TIMEOUT_MS = 120_000;
+const START_TIMEOUT_MS = 480_000;
 
 /** The environment variable that names the folder in which a test takes a keyspace of the run. */
 export const KEYSPACES_VARIABLE = 'TEST_VITESS_KEYSPACES';

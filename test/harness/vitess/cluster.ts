@@ -143,7 +143,7 @@ export const startVitessCluster = async ({ atomic = true } = {}): Promise<Vitess
           () => true,
           () => false,
         ),
-      { withinMs: 30_000 },
+      { withinMs: 180_000 },
     );
 
   const client1 = `http://127.0.0.1:${etcdPort}`;
@@ -170,7 +170,7 @@ export const startVitessCluster = async ({ atomic = true } = {}): Promise<Vitess
               ({ ok }) => ok,
               () => false,
             ),
-          { withinMs: 20_000 },
+          { withinMs: 180_000 },
         ),
     ),
   );

@@ -28,7 +28,7 @@ import {
 // consumers run against a service that takes and answers what the mutant says. Where one fails, the mutant is unsafe.
 
 /** For the SDKs to be made, also where what makes them is installed first. */
-const BUILDING_MS = 300_000;
+const BUILDING_MS = 900_000;
 const RESULTS = new URL('RESULTS.md', import.meta.url);
 /** How many mutants are tried; `MUTANTS` is another number, or `all`. */
 const SAMPLE = 300;

@@ -37,7 +37,7 @@ const endGroup = ({ pid }, signal) => {
  * @returns `output`, what they printed on both streams, and their `status`
  * @throws Error with the last lines printed
  */
-export const run = async (lines, { cwd, env, seconds = 120, statuses = [0] }) => {
+export const run = async (lines, { cwd, env, seconds = 600, statuses = [0] }) => {
   const { child, ended, output } = start(lines, { cwd, env });
   const timer = setTimeout(() => endGroup(child, 'SIGKILL'), seconds * 1000);
   // What runs in the background holds the streams open, so that `close` would wait for it.

@@ -49,7 +49,7 @@ export const fetched = async (name, pins, make) => {
 const packagesOf = async (name, place) => {
   const pins = ['package.json', 'package-lock.json'].map((file) => place + file);
   const folder = await fetched(name, pins, (cwd) =>
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 300_000 }),
+    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 900_000 }),
   );
   return join(folder, 'node_modules');
 };
@@ -63,8 +63,8 @@ export const generatorPackages = () => packagesOf('generators', 'generators/');
 /** The Python that has generators, and what their clients need. @throws Lacking */
 export const generatorPython = async () => {
   const folder = await fetched('generators-python', ['generators/requirements.txt'], async (cwd) => {
-    await run('python3', ['-m', 'venv', cwd], { timeout: 300_000 });
-    await run(join(cwd, 'bin/pip'), ['install', '-q', '-r', join(cwd, 'requirements.txt')], { timeout: 300_000 });
+    await run('python3', ['-m', 'venv', cwd], { timeout: 900_000 });
+    await run(join(cwd, 'bin/pip'), ['install', '-q', '-r', join(cwd, 'requirements.txt')], { timeout: 900_000 });
   });
   return join(folder, 'bin/python');
 };
@@ -72,7 +72,7 @@ export const generatorPython = async () => {
 /** The path of a tool that tools/go.mod pins, built by Go. @throws Lacking */
 export const goTool = async (name, source) => {
   const folder = await fetched(name, ['go.mod', 'go.sum'], (cwd) =>
-    run('go', ['build', '-mod=readonly', '-o', name, source], { cwd, timeout: 300_000 }),
+    run('go', ['build', '-mod=readonly', '-o', name, source], { cwd, timeout: 900_000 }),
   );
   return join(folder, name);
 };

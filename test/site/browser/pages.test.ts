@@ -20,7 +20,7 @@ declare global {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SCHEMES = ['light', 'dark'] as const;
 /** Others may keep the machine busy. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 400_000;
 const SCREENSHOTS = process.env['SCREENSHOTS'];
 
 const app = await startApp();

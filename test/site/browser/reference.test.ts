@@ -19,7 +19,7 @@ declare global {
 }
 
 // The page takes the processor for two seconds to come and half of one to open an operation, more where it is shared.
-const PATIENCE_MS = 100_000;
+const PATIENCE_MS = 400_000;
 
 /** Well-formed, and of no service. */
 const UNKNOWN_KEY = 'cgk_sandboxAll00000000000000000000002FwSwT';
