@@ -187,7 +187,7 @@ export class Database extends WorkloadPool {
     const { connection } = this;
     try {
       const run = (statements: Statements) =>
-        work(transactionOf(statements, connection, { deadline, recording: undefined, hasLost: false }));
+        work(transactionOf(statements, connection, { deadline, recording: undefined, keepsLosing: false }));
       await connection.transaction(run, deadline, 'health');
     } catch (error) {
       this.noteFault(error);

@@ -89,7 +89,7 @@ export const readerOf = (
 export const transactionOf = (
   statements: Statements,
   { dataSource, dialect }: Connection,
-  { deadline, recording, hasLost }: Pick<Transaction, 'deadline' | 'recording' | 'hasLost'>,
+  { deadline, recording, keepsLosing }: Pick<Transaction, 'deadline' | 'recording' | 'keepsLosing'>,
 ): Transaction => {
   let manager: EntityManager | undefined;
   return {
@@ -97,7 +97,7 @@ export const transactionOf = (
     dialect,
     deadline,
     recording,
-    hasLost,
+    keepsLosing,
     get manager() {
       return (manager ??= managerOn(dataSource, statements));
     },

@@ -39,11 +39,6 @@ export class RetryPolicy {
     this.#observer = observer;
   }
 
-  /** Whether an attempt has lost a conflict. */
-  get hasLost(): boolean {
-    return this.#lost > 0;
-  }
-
   /** After a lost conflict: resolves, after a pause, to whether to retry. */
   async afterConflict(): Promise<boolean> {
     this.#lost += 1;

@@ -20,6 +20,9 @@ import { RetryPolicy } from './retry-policy.ts';
 /** The maximum charge for a statement or a transaction, in milliseconds: expensive ones take as long without waiting. */
 const MOST_BILLED_MS = { read: 250, transaction: 1000 };
 
+/** The conflicts with others after which a transaction keeps losing: two of this version lock in one order. */
+const MANY_LOST = 3;
+
 /** Options of a transaction. */
 export interface TransactionOptions {
   /** Whether the work detects that it is already stored. If so, it is also retried when the outcome is unknown. */
@@ -162,6 +165,7 @@ export class WorkloadPool implements Reader {
     const { connection } = this;
     const tries = new RetryPolicy(deadline, this.closing, this.observer);
     let isMaybeStored = false;
+    let lost = 0;
     for (;;) {
       try {
         deadline?.assert();
@@ -173,7 +177,7 @@ export class WorkloadPool implements Reader {
               transactionOf(observed(statements, deadline), connection, {
                 deadline,
                 recording,
-                hasLost: tries.hasLost,
+                keepsLosing: lost >= MANY_LOST,
               }),
             );
           };
@@ -183,6 +187,7 @@ export class WorkloadPool implements Reader {
         return result;
       } catch (error) {
         this.noteFault(error);
+        if (connection.isTransient(error)) lost += 1;
         isMaybeStored ||= isOutcomeUnknown(error);
         if (await this.#isToBeRunAgain(error, tries, isIdempotent)) continue;
         const fault = this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);

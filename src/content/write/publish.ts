@@ -251,8 +251,8 @@ export const store = async <Columns extends object>(
     additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
   };
   const ofTags = countTags(kind, tags, tagCounts);
-  // Release 1.0.0 locks tags before users. Beside it, a transaction that did not take that order would lose again and again.
-  for (const increments of tx.hasLost ? [ofTags, [ofAuthors]] : [[ofAuthors, ...ofTags]]) {
+  // Release 1.0.0 locks tags before users. Beside it, a transaction that never takes that order loses again and again.
+  for (const increments of tx.keepsLosing ? [ofTags, [ofAuthors]] : [[ofAuthors, ...ofTags]]) {
     if (increments.length > 0) await incrementAll(tx, increments);
   }
   await makeMissingTags(tx, kind, spellings, tagCounts, tags, countMade);
