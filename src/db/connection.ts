@@ -119,6 +119,6 @@ export interface Transaction extends Reader, Statements {
   metadataOf: (entity: string) => EntityMetadata;
   /** Whether it has recorded events so far; undefined where events are off. */
   recording: { hasRecorded: boolean } | undefined;
-  /** Whether earlier attempts lost so many deadlocks that others seem to lock in another order. */
+  /** Whether earlier attempts lost several deadlocks, as they do beside a release that locks in another order. */
   keepsLosing: boolean;
 }

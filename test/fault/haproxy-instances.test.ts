@@ -36,7 +36,7 @@ let database: TestDatabase;
 let key: string;
 let ports: number[];
 let served: ServeProcess[];
-/** All that were started for a test. */
+/** Every service that a test has started. */
 let started: ServeProcess[] = [];
 let balancer: PrintedBalancer;
 

@@ -12,7 +12,7 @@ import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
 const START_TIMEOUT_MS = 240_000;
 
-/** Resolves when a server takes connections. @throws Error with its own words when it ends, or takes a minute */
+/** Resolves when a server takes connections. @throws Error with its own words when it ends, or takes four minutes */
 export const untilUp = async (process: Guarded, port: number): Promise<void> => {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (process.isRunning() && Date.now() < deadline) {

@@ -47,7 +47,7 @@ export interface Callers {
   attempts: readonly Attempt[];
   /** What was acknowledged: the id of each game, by its title, which no other has. */
   acknowledged: ReadonlyMap<string, string>;
-  /** Resolves when so many more requests have succeeded. @throws Error when that takes four minutes */
+  /** Resolves when this many further requests have succeeded. @throws Error after four minutes without them */
   succeeded(more: number): Promise<void>;
   /** Has each of them finish what it is at: one that obeys goes on until that is done. */
   stop(): Promise<void>;

@@ -79,7 +79,7 @@ const CARELESS = [
  * from this machine only. `options` are those of its command line, the last of which count. `atFirst` are those that a
  * MySQL must have from its initialisation on.
  *
- * @throws Error with the server's own words when it does not come up within a minute.
+ * @throws Error with the server's own words when it does not come up within four minutes.
  */
 export const startServer = async (
   engine: ServerEngine,
