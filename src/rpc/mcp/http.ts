@@ -1,6 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
-import type { RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
@@ -10,9 +9,8 @@ import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
 import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
-import type { Caller } from '../../auth/verifier.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
-import type { McpSession } from './session.ts';
+import type { McpRequest } from './tool-calls.ts';
 
 /** The other methods are for sessions and streams, which this transport does not have. */
 const METHODS = ['POST'];
@@ -47,16 +45,12 @@ const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** The name in a URL; empty for none. */
 const hostnameIn = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
-type StreamableHttp = ReturnType<(typeof import('./streamable-http.ts'))['streamableHttp']>;
-
 /** A message before validation. */
 interface Loose {
   id?: unknown;
   method?: unknown;
   params?: { name?: unknown } | null;
 }
-
-const looselyOf = (body: unknown): Loose => (typeof body === 'object' && body !== null ? body : {});
 
 /** The id of the answer, null where the message has none. */
 const messageIdOf = ({ id }: Loose): string | number | null =>
@@ -77,11 +71,9 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
   const { config, protection, log } = context;
   const { overload, limits } = protection;
   const failureContext = { log, docs: errorDocs(config) };
-  let loading: Promise<StreamableHttp> | undefined;
-
   /** The SDK loads slowly, and many services do not need it. */
-  const load = async (): Promise<StreamableHttp> =>
-    (await import('./streamable-http.ts')).streamableHttp(calls, context);
+  const load = async () => (await import('./streamable-http.ts')).streamableHttp(calls, context);
+  let loading: ReturnType<typeof load> | undefined;
 
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
 
@@ -98,26 +90,6 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     const isAny = config.corsOrigins.includes('*') && (!isDirect || LOOPBACK_NAME.test(hostnameIn(origin)));
     return isAny ? undefined : 'origin';
   };
-
-  const sessionOf = (
-    { socket }: Request,
-    { locals }: Response,
-    requestContext: RequestContext,
-    caller: Caller | undefined,
-  ): McpSession => ({
-    requestId: locals.requestId,
-    traceId: locals.traceId,
-    authenticate: () => Promise.resolve(caller),
-    beginCall: () => ({
-      context: requestContext,
-      traceId: locals.traceId,
-      onFailure: (reason) => {
-        locals.reason = reason;
-        return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
-      },
-      end: () => undefined,
-    }),
-  });
 
   const answer = async (request: Request, response: Response, onMessage: (message: Loose) => void): Promise<void> => {
     const { locals } = response;
@@ -138,18 +110,26 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
       refuse(response, refusals.list);
       return;
     }
-    const message = looselyOf(body);
+    const message: Loose = Object(body);
     onMessage(message);
     const procedure = procedureOf(message);
     if (procedure === undefined) await calls.charge(caller, requestContext);
     else locals.procedure = procedure;
+    const mcpRequest: McpRequest = {
+      context: requestContext,
+      traceId: locals.traceId,
+      onFailure: (reason) => {
+        locals.reason = reason;
+        return reason === 'OVERLOADED' ? overload.retries.turn(request.socket, refusalCost.late) : undefined;
+      },
+    };
     const exchange = await (loading ??= load());
-    const session = sessionOf(request, response, requestContext, caller);
-    const { status, text: answered } = await exchange({ headers: request.headers, body }, session);
-    if (answered === '') {
+    const answered = await exchange(request.headers, message, () => mcpRequest);
+    const answeredText = await answered.text();
+    if (answeredText === '') {
       setCommonHeaders(response);
-      response.status(status).end();
-    } else sendJson(response, status, answered);
+      response.status(answered.status).end();
+    } else sendJson(response, answered.status, answeredText);
   };
 
   return async (request, response) => {
