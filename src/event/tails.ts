@@ -6,7 +6,7 @@ import type { Deadline } from '../base/deadline.ts';
 import { NIL_ID } from '../db/values.ts';
 import { BackgroundJob } from '../base/background-job.ts';
 import { AppError } from '../base/errors.ts';
-import { cursorAfter, decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
+import { decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
 import {
   type EventPage,
   type EventQuery,
@@ -180,7 +180,7 @@ export class EventTails {
     const records = withRecords && stored.length > 0 ? await readRecords(readShown, db, stored) : undefined;
     return stored.map((event) => ({
       event,
-      tailed: { view: eventView(event, records), cursor: cursorAfter(event.position, event.id) },
+      tailed: { view: eventView(event, records), cursor: encodeEventCursor(event) },
     }));
   }
 
