@@ -1,5 +1,4 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
-import { timeFromDb } from '../db/values.ts';
 import { type EventRecordKind, kindOf } from './outbox/record.ts';
 import type { EventRecords, ListedEvents, StoredEvent } from './service.ts';
 
@@ -24,7 +23,7 @@ export const eventView = (
     type,
     record: { kind, id: recordId },
     actorId,
-    at: timeFromDb(happenedAt),
+    at: happenedAt.toISOString(),
     ...(records && { [MEMBERS[kind]]: records.get(kind)?.get(recordId) ?? null }),
   };
 };

@@ -33,17 +33,16 @@ type OwnerWork<T> = (tx: Transaction, owner: WebhookActor) => Promise<T>;
 
 /** The procedures of the router `webhook`: each reaches the webhooks of its caller only. */
 export const webhookHandlers = (c: WebhookContext): Handlers<Contract['webhook']> => {
-  const { db, now, writes, secrets, onWork } = c;
-
   /** Does a write for the caller, and has sent what it leads to. See `Writes.do` for `look` and `keep`. */
   const write = async <T extends object>(
     call: Call<Caller>,
     work: OwnerWork<T>,
     { look, keep }: { look?: OwnerWork<T>; keep?: (output: T) => T } = {},
   ): Promise<T> => {
-    const forOwner = (does: OwnerWork<T>) => (tx: Transaction) => does(tx, { ownerId: call.caller.userId, now: now() });
-    const output = await writes.do(call, forOwner(work), { look: look && forOwner(look), keep });
-    onWork();
+    const forOwner = (does: OwnerWork<T>) => (tx: Transaction) =>
+      does(tx, { ownerId: call.caller.userId, now: c.now() });
+    const output = await c.writes.do(call, forOwner(work), { look: look && forOwner(look), keep });
+    c.onWork();
     return output;
   };
 
@@ -55,19 +54,23 @@ export const webhookHandlers = (c: WebhookContext): Handlers<Contract['webhook']
         { keep: withoutSecret },
       ),
     list: async (_, { caller, deadline }) => ({
-      items: await listOwnWebhooks(db.within(deadline), caller.userId, secrets),
+      items: await listOwnWebhooks(c.db.within(deadline), caller.userId, c.secrets),
     }),
     update: (input, call) =>
       write(call, (tx, owner) => updateWebhook(tx, input, c, owner), {
-        look: (tx, owner) => readWebhook(tx, input.id, secrets, owner),
+        look: (tx, owner) => readWebhook(tx, input.id, c.secrets, owner),
       }),
     test: ({ id }, call) => write(call, async (tx, owner) => ({ deliveryId: await testWebhook(tx, id, owner) })),
     rotateSecret: ({ id }, call) =>
-      write<OutputOf<Contract['webhook']['rotateSecret']>>(call, (tx, owner) => rotateSecret(tx, id, secrets, owner), {
-        keep: withoutSecret,
-      }),
+      write<OutputOf<Contract['webhook']['rotateSecret']>>(
+        call,
+        (tx, owner) => rotateSecret(tx, id, c.secrets, owner),
+        {
+          keep: withoutSecret,
+        },
+      ),
     deliveries: ({ id, ...query }, { caller, deadline }) =>
-      listDeliveries(db.within(deadline), id, query, caller.userId),
+      listDeliveries(c.db.within(deadline), id, query, caller.userId),
     redeliver: ({ deliveryId }, call) => write(call, (tx, owner) => redeliver(tx, deliveryId, owner)),
     delete: ({ id }, call) =>
       deleteOnce(call, 'WEBHOOK_NOT_FOUND', () =>
