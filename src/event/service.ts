@@ -1,14 +1,10 @@
-import type { Contract, EventType, InputOf, OutputOf } from '../../contract/index.ts';
+import type { Contract, EventType, OutputOf } from '../../contract/index.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { AppError } from '../base/errors.ts';
 import type { EventRow } from './outbox/entity.ts';
 import { type EventRecordKind, kindOf, typeCodes } from './outbox/record.ts';
-import type { Call } from '../auth/procedure.ts';
-import { decodeEventCursor, type EventCursor, encodeEventCursor } from './cursor.ts';
-import { type EventReads, startOf } from './reads.ts';
+import type { EventReads } from './reads.ts';
 
-type ListInput = InputOf<Contract['event']['list']>;
 type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
 /** The members of an event that show its record, by the kind. */
@@ -50,43 +46,12 @@ export interface StoredEvent {
 /** The records of events as they are now, by the kind and the id. */
 export type EventRecords = ReadonlyMap<EventRecordKind, ReadonlyMap<string, object>>;
 
-/** A page of events. */
-export interface ListedEvents {
-  events: StoredEvent[];
-  /** Only where they were asked for. */
-  records: EventRecords | undefined;
-  nextCursor: string;
-  hasMore: boolean;
-}
-
 /** The event in a row. Only later versions know types without a name here. */
 export const storedEvent = ({ type, recordId, slug, ...event }: EventRow): StoredEvent => ({
   ...event,
   type: typeOfCode.get(type) as EventType,
   recordId: slug ?? recordId,
 });
-
-/** One page of events. @throws AppError CURSOR_INVALID, EVENTS_GONE, EVENTS_OFF */
-export const listEvents = async (c: EventContext, input: ListInput, { deadline }: Call): Promise<ListedEvents> => {
-  const { db, now, events, readShown } = c;
-  if (!db.events.isOn) throw new AppError('EVENTS_OFF');
-  const { after, start, types, recordId, limit, include } = input;
-  const reader = db.within(deadline);
-  if (after === undefined && start !== 'earliest') {
-    const end = await startOf(start, reader, now());
-    return { events: [], records: undefined, nextCursor: encodeEventCursor(end), hasMore: false };
-  }
-  const cursor: EventCursor | undefined = after === undefined ? undefined : decodeEventCursor(after);
-  const query = { after: cursor, types, recordId, limit };
-  const page = await events.load(query, deadline, JSON.stringify([after, types, recordId, limit]));
-  const stored = page.events.map(storedEvent);
-  return {
-    events: stored,
-    records: include === 'record' ? await readRecords(readShown, reader, stored) : undefined,
-    nextCursor: encodeEventCursor(page.end),
-    hasMore: page.hasMore,
-  };
-};
 
 /** Reads the records that events are about. */
 export const readRecords = async (

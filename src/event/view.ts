@@ -1,9 +1,8 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
 import { type EventRecordKind, kindOf } from './outbox/record.ts';
-import type { EventRecords, ListedEvents, StoredEvent } from './service.ts';
+import type { EventRecords, StoredEvent } from './service.ts';
 
-type ListView = OutputOf<Contract['event']['list']>;
-export type EventView = ListView['items'][number];
+export type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
 /** The member of an event that shows its record, by the kind. */
 const MEMBERS = { game: 'game', image: 'imagePost', user: 'user', tag: 'tag' } as const satisfies Record<
@@ -27,10 +26,3 @@ export const eventView = (
     ...(records && { [MEMBERS[kind]]: records.get(kind)?.get(recordId) ?? null }),
   };
 };
-
-/** A page of events on the wire. */
-export const eventsView = ({ events, records, nextCursor, hasMore }: ListedEvents): ListView => ({
-  items: events.map((event) => eventView(event, records)),
-  nextCursor,
-  hasMore,
-});

@@ -267,18 +267,6 @@ describe('a message to an endpoint', () => {
 });
 
 describe('the attempts of a delivery', () => {
-  test('are ten in about 75 hours', () => {
-    const start = new Date('2026-01-01T00:00:00Z');
-    let now = start;
-    let attempts = 1;
-    for (let next = nextAttempt(now, 1, undefined, 0.5); next; next = nextAttempt(now, attempts, undefined, 0.5)) {
-      now = next;
-      attempts += 1;
-    }
-    const hours = (now.getTime() - start.getTime()) / 3_600_000;
-    expect([attempts, Math.round(hours)]).toEqual([10, 76]);
-  });
-
   test('come later where the endpoint asks for it, by a day at most, and not all at once', () => {
     const now = new Date(0);
     expect(nextAttempt(now, 1, 3600)).toEqual(new Date(3_600_000));
