@@ -158,7 +158,7 @@ test.each(['active', 'pending'] as const)(
     await world.pass(MINUTE_MS);
     expect(await webhook()).toMatchObject({ reason: null });
     await world.settled(Promise.all([withKey.close(), db.close()]));
-    const [{ body, headers }] = sent as [Message];
+    const { body, headers } = sent[0]!;
     const [messageId, timestamp] = [headers['webhook-id']!, new Date(Number(headers['webhook-timestamp']) * 1000)];
     expect(headers['webhook-signature']).toBe(new Webhook(secret).sign(messageId, timestamp, body));
   },
