@@ -3,7 +3,7 @@ import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { requestContextOf } from '../request-context.ts';
+import { type RequestContext, requestContextOf } from '../request-context.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
@@ -91,54 +91,43 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     return isAny ? undefined : 'origin';
   };
 
-  const answer = async (request: Request, response: Response, onMessage: (message: Loose) => void): Promise<void> => {
-    const { locals } = response;
-    const refused = suspicious(request);
-    if (refused !== undefined) {
-      refuse(response, refusals[refused]);
-      return;
-    }
-    assertMethod(request, response, METHODS);
-    assertJson(request, response);
-    const requestContext = requestContextOf(request, response, config);
-    const caller = await calls.authenticate(requestContext);
-    const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
-    requestContext.deadline.restart();
-    const body = parseJson(text);
-    if (Array.isArray(body)) {
-      await calls.charge(caller, requestContext);
-      refuse(response, refusals.list);
-      return;
-    }
-    const message: Loose = Object(body);
-    onMessage(message);
-    const procedure = procedureOf(message);
-    if (procedure === undefined) await calls.charge(caller, requestContext);
-    else locals.procedure = procedure;
-    const mcpRequest: McpRequest = {
-      context: requestContext,
-      traceId: locals.traceId,
-      onFailure: (reason) => {
-        locals.reason = reason;
-        return reason === 'OVERLOADED' ? overload.retries.turn(request.socket, refusalCost.late) : undefined;
-      },
-    };
-    const exchange = await (loading ??= load());
-    const answered = await exchange(request.headers, message, () => mcpRequest);
-    const answeredText = await answered.text();
-    if (answeredText === '') {
-      setCommonHeaders(response);
-      response.status(answered.status).end();
-    } else sendJson(response, answered.status, answeredText);
-  };
+  const requestOf = (requestContext: RequestContext, { socket }: Request, { locals }: Response): McpRequest => ({
+    context: requestContext,
+    traceId: locals.traceId,
+    onFailure: (reason) => {
+      locals.reason = reason;
+      return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
+    },
+  });
 
   return async (request, response) => {
+    const { locals } = response;
     let message: Loose = {};
-    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    if (limits) locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(locals.address));
     try {
-      await answer(request, response, (parsed) => (message = parsed));
+      const refused = suspicious(request);
+      if (refused !== undefined) return refuse(response, refusals[refused]);
+      assertMethod(request, response, METHODS);
+      assertJson(request, response);
+      const requestContext = requestContextOf(request, response, config);
+      const caller = await calls.authenticate(requestContext);
+      const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
+      requestContext.deadline.restart();
+      const body = parseJson(text);
+      const isList = Array.isArray(body);
+      if (!isList) message = Object(body);
+      const procedure = procedureOf(message);
+      if (procedure === undefined) await calls.charge(caller, requestContext);
+      else locals.procedure = procedure;
+      if (isList) return refuse(response, refusals.list);
+      const exchange = await (loading ??= load());
+      const answer = await exchange(request.headers, message, () => requestOf(requestContext, request, response));
+      const answered = await answer.text();
+      if (answered !== '') return sendJson(response, answer.status, answered);
+      setCommonHeaders(response);
+      response.status(answer.status).end();
     } catch (error) {
-      const { requestId, traceId } = response.locals;
+      const { requestId, traceId } = locals;
       const failure = failureOf(error, { procedure: undefined, requestId, traceId }, failureContext);
       sendFailure(response, failure, (body) => asJsonRpc(body, messageIdOf(message)));
     }
