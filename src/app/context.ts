@@ -53,7 +53,7 @@ import type { send } from '../event/webhook/sender/send.ts';
 import { sweepSecrets, WebhookSecrets } from '../event/webhook/secrets.ts';
 import { WebhookSender } from '../event/webhook/sender/sender.ts';
 import { sweepChallenges } from '../event/webhook/sender/challenges.ts';
-import { sweepDeliveries } from '../event/webhook/sender/store.ts';
+import { sweepDeliveries } from '../event/webhook/deliveries.ts';
 import { profileReads, readUsers } from '../user/reads.ts';
 import { userSummaryView } from '../user/view.ts';
 

@@ -1,13 +1,78 @@
-import type { Contract } from '../../contract/index.ts';
-import type { Handlers } from '../auth/procedure.ts';
-import { type ApiKeyContext, calls, create, list, rename, revoke, rotate, usage } from './service.ts';
+import type { Contract, OutputOf } from '../../contract/index.ts';
+import { withoutSecret, type Writes } from '../auth/idempotency/writes.ts';
+import { createOwnKey, listOwnKeys, readOwnKey, renameOwnKey, revokeOwnKey, rotateOwnKey } from '../auth/own-keys.ts';
+import type { Call, Handlers } from '../auth/procedure.ts';
+import type { Caller } from '../auth/verifier.ts';
+import type { Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { readFailedCalls } from './use/failed-calls.ts';
+import type { UseRecorder } from './use/recorder.ts';
+import { keyConsumer, type OperationUse, type PartUse, readConsumerUses } from './use/store.ts';
 
-export const apiKeyHandlers = (c: ApiKeyContext): Handlers<Contract['apiKey']> => ({
-  list: (input, call) => list(c, input, call),
-  usage: (input, call) => usage(c, input, call),
-  calls: (input, call) => calls(c, input, call),
-  create: (input, call) => create(c, input, call),
-  rename: (input, call) => rename(c, input, call),
-  rotate: (input, call) => rotate(c, input, call),
-  revoke: (input, call) => revoke(c, input, call),
+/** The dependencies of the router `apiKey`. */
+interface ApiKeyContext {
+  db: Database;
+  /** The clock. */
+  now: () => Date;
+  writes: Writes;
+  /** Undefined where nothing is recorded. */
+  uses: UseRecorder | undefined;
+}
+
+/** A key with its secret, as callers see it once. */
+type NewKey = OutputOf<Contract['apiKey']['create']>;
+
+const partView = ({ name, lastDay, deprecated }: PartUse) => ({ name, lastDay, isDeprecated: deprecated === true });
+
+const operationView = ({ operation, lastDay, deprecated, parts }: OperationUse) => ({
+  operation,
+  lastDay,
+  isDeprecated: deprecated === true,
+  parts: parts.map(partView),
 });
+
+/** The procedures of the router `apiKey`: each reaches the keys of its caller only. */
+export const apiKeyHandlers = ({ db, now, writes, uses }: ApiKeyContext): Handlers<Contract['apiKey']> => {
+  /** The id of the key that is asked for, by default that of the call. @throws AppError API_KEY_NOT_FOUND */
+  const chosenKey = async (id: string | undefined, { caller, deadline }: Call<Caller>): Promise<string> =>
+    id === undefined ? caller.key.id : (await readOwnKey(db.within(deadline), id, caller)).id;
+
+  /** Does a write for the caller. See `Writes.do` for `keep`. */
+  const write = <T extends object>(
+    call: Call<Caller>,
+    work: (tx: Transaction, caller: Caller, at: Date) => Promise<T>,
+    keep?: (output: T) => T,
+  ): Promise<T> => writes.do(call, (tx) => work(tx, call.caller, now()), { keep });
+
+  return {
+    list: (input, { caller, deadline }) => listOwnKeys(db.within(deadline), caller, input, now()),
+    usage: async ({ id, days }, call) => {
+      const consumers = [keyConsumer(await chosenKey(id, call))];
+      if (!uses) return { isRecorded: false, clients: [], operations: [] };
+      const [used] = await readConsumerUses(db.within(call.deadline), { now: now(), days, consumers });
+      const { clients = [], operations = [] } = used ?? {};
+      return { isRecorded: true, clients: clients.map(partView), operations: operations.map(operationView) };
+    },
+    calls: async ({ id, requestId }, call) => {
+      const keyId = await chosenKey(id, call);
+      if (!uses) return { isRecorded: false, items: [] };
+      // The caller may ask right after the call failed.
+      await call.deadline.race(uses.failures.flush());
+      const failed = await readFailedCalls(db.within(call.deadline), keyId, now());
+      return {
+        isRecorded: true,
+        items: requestId === undefined ? failed : failed.filter((one) => one.requestId === requestId),
+      };
+    },
+    create: (input, call) =>
+      write<NewKey>(call, (tx, caller, at) => createOwnKey(tx, input, caller, at), withoutSecret),
+    rename: (input, call) => write(call, (tx, caller, at) => renameOwnKey(tx, input, caller, at)),
+    rotate: (input, call) =>
+      write<OutputOf<Contract['apiKey']['rotate']>>(
+        call,
+        (tx, caller, at) => rotateOwnKey(tx, input, caller, at),
+        withoutSecret,
+      ),
+    revoke: (input, call) => write(call, (tx, caller, at) => revokeOwnKey(tx, input, caller, at)),
+  };
+};

@@ -9,9 +9,9 @@ import {
 import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
-import { type EventColumns, eventsIn, type FeedRow } from './outbox/entity.ts';
+import { type EventRow, eventsIn, type FeedRow } from './outbox/entity.ts';
 import { readFeed } from './outbox/feed.ts';
 import { slugId, typeCodes } from './outbox/record.ts';
 import type { EventCursor } from './cursor.ts';
@@ -26,20 +26,21 @@ export interface EventQuery {
 
 /** Events, the oldest first, and where those begin that follow. */
 export interface EventPage {
-  events: EventColumns[];
+  events: EventRow[];
   end: EventCursor;
   hasMore: boolean;
 }
 
 const COLUMNS = 'position, id, type, record_id, slug, actor_id, happened_at';
 
-interface Arm {
+/** A condition on the leading columns of an index. */
+interface IndexRange {
   where: string;
   parameters: Parameter[];
 }
 
 /** The ranges of an index that hold the wanted events: each in the order of positions. */
-const indexRangesOf = ({ types, recordId }: EventQuery): Arm[] => {
+const indexRangesOf = ({ types, recordId }: EventQuery): IndexRange[] => {
   if (types === undefined && recordId === undefined) return [{ where: '', parameters: [] }];
   const wanted = [...new Set(types ?? eventTypes)];
   if (recordId === undefined) {
@@ -52,6 +53,17 @@ const indexRangesOf = ({ types, recordId }: EventQuery): Arm[] => {
   });
 };
 
+/** The columns of an event, as the drivers return them. */
+interface EventColumns {
+  position: number;
+  id: Bytes;
+  type: number;
+  record_id: Bytes;
+  slug: string | null;
+  actor_id: Bytes | null;
+  happened_at: string;
+}
+
 /** The extent of the feed and the id of the event at a cursor, with one of the events or, where there is none, with nothing. */
 type FoundRow = {
   last_position: number;
@@ -61,16 +73,26 @@ type FoundRow = {
   cursor_id: Bytes | null;
 } & (EventColumns | { [Name in keyof EventColumns]: null });
 
+const eventRowOf = ({ record_id: record, actor_id: actor, happened_at: time, ...event }: EventColumns): EventRow => ({
+  position: event.position,
+  id: idFromBytes(event.id),
+  type: event.type,
+  recordId: idFromBytes(record),
+  slug: event.slug,
+  actorId: actor && idFromBytes(actor),
+  happenedAt: new Date(timeFromDb(time)),
+});
+
 /**
  * Reads the extent of the feed, the event at a position, and those that follow it, as they are at one moment. SQL: each
  * read of the feed runs it.
  */
 const readFound = (reader: Reader, query: EventQuery, from: number): Promise<FoundRow[]> => {
-  const arms = indexRangesOf(query);
+  const ranges = indexRangesOf(query);
   const most = query.limit + 1;
-  const found = arms.map(
+  const found = ranges.map(
     ({ where }, index) =>
-      `SELECT * FROM (SELECT ${COLUMNS} FROM events WHERE ${where} position > ? ORDER BY position LIMIT ${most}) a${index}`,
+      `SELECT * FROM (SELECT ${COLUMNS} FROM events WHERE ${where} position > ? ORDER BY position LIMIT ${most}) r${index}`,
   );
   // No event is at a position below 0.
   const all = found.length > 0 ? found.join(' UNION ALL ') : `SELECT ${COLUMNS} FROM events WHERE position < 0`;
@@ -79,7 +101,7 @@ const readFound = (reader: Reader, query: EventQuery, from: number): Promise<Fou
     LEFT JOIN events c ON c.position = ?
     LEFT JOIN (SELECT ${COLUMNS} FROM (${all}) u ORDER BY position LIMIT ${most}) e ON e.position > 0
     ORDER BY e.position`,
-    [from, ...arms.flatMap(({ parameters }) => [...parameters, from])],
+    [from, ...ranges.flatMap(({ parameters }) => [...parameters, from])],
   );
 };
 
@@ -98,20 +120,18 @@ export const readEvents = async (reader: Reader, query: EventQuery): Promise<Eve
   const [feed] = rows;
   if (!feed) throw new Error('the row of the feed is missing');
   assertKept(start, feed);
-  const events = rows.flatMap((row): EventColumns[] => (row.position === null ? [] : [row]));
+  const events = rows.flatMap((row) => (row.position === null ? [] : [eventRowOf(row)]));
   const hasMore = events.length > query.limit;
   const shown = events.slice(0, query.limit);
   const last = shown.at(-1);
-  const [position, id] = hasMore && last ? [last.position, last.id] : [feed.last_position, feed.last_id];
-  return { events: shown, end: { position, id: idFromBytes(id) }, hasMore };
+  const end = { position: feed.last_position, id: idFromBytes(feed.last_id) };
+  return { events: shown, end: hasMore && last ? { position: last.position, id: last.id } : end, hasMore };
 };
 
 /** The place before the first event that is kept. */
 const beginningOf = ({ removedThrough: position, removedId: id }: FeedRow): EventCursor => ({ position, id });
 
-const earliest = async (reader: Reader): Promise<EventCursor> => {
-  return beginningOf(await readFeed(reader));
-};
+const earliest = async (reader: Reader): Promise<EventCursor> => beginningOf(await readFeed(reader));
 
 /** Where to begin without a cursor. */
 export type EventStart = InputOf<Contract['event']['list']>['start'];

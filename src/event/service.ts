@@ -1,15 +1,10 @@
-import type { Contract, EventType, InputOf, OutputOf } from '../../contract/index.ts';
+import type { Contract, EventType, OutputOf } from '../../contract/index.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { idFromBytes, timeToDb } from '../db/values.ts';
-import { AppError } from '../base/errors.ts';
-import type { EventColumns, EventRow } from './outbox/entity.ts';
+import type { EventRow } from './outbox/entity.ts';
 import { type EventRecordKind, kindOf, typeCodes } from './outbox/record.ts';
-import type { Call } from '../auth/procedure.ts';
-import { decodeEventCursor, type EventCursor, encodeEventCursor } from './cursor.ts';
-import { type EventReads, startOf } from './reads.ts';
+import type { EventReads } from './reads.ts';
 
-type ListInput = InputOf<Contract['event']['list']>;
 type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
 /** The members of an event that show its record, by the kind. */
@@ -37,67 +32,26 @@ export interface EventContext {
 
 const typeOfCode = new Map(Object.entries(typeCodes).map(([type, code]) => [code, type as EventType]));
 
-/** An event as it is stored. */
+/** An event of the feed. */
 export interface StoredEvent {
   position: number;
   id: string;
   type: EventType;
+  /** The id of a record, or the slug of a tag. */
   recordId: string;
   actorId: string | null;
-  /** As the database has it. */
-  happenedAt: string;
+  happenedAt: Date;
 }
 
 /** The records of events as they are now, by the kind and the id. */
 export type EventRecords = ReadonlyMap<EventRecordKind, ReadonlyMap<string, object>>;
 
-/** A page of events. */
-export interface ListedEvents {
-  events: StoredEvent[];
-  /** Only where they were asked for. */
-  records: EventRecords | undefined;
-  nextCursor: string;
-  hasMore: boolean;
-}
-
-export const storedEventOf = (row: EventColumns): StoredEvent => ({
-  position: row.position,
-  id: idFromBytes(row.id),
-  type: typeOfCode.get(row.type) as EventType,
-  recordId: row.slug ?? idFromBytes(row.record_id),
-  actorId: row.actor_id && idFromBytes(row.actor_id),
-  happenedAt: row.happened_at,
-});
-
-/** As `storedEventOf`, of an entity. */
-export const storedEvent = ({ type, recordId, slug, happenedAt, ...event }: EventRow): StoredEvent => ({
+/** The event in a row. Only later versions know types without a name here. */
+export const storedEvent = ({ type, recordId, slug, ...event }: EventRow): StoredEvent => ({
   ...event,
   type: typeOfCode.get(type) as EventType,
   recordId: slug ?? recordId,
-  happenedAt: timeToDb(happenedAt),
 });
-
-/** One page of events. @throws AppError CURSOR_INVALID, EVENTS_GONE, EVENTS_OFF */
-export const listEvents = async (c: EventContext, input: ListInput, { deadline }: Call): Promise<ListedEvents> => {
-  const { db, now, events, readShown } = c;
-  if (!db.events.isOn) throw new AppError('EVENTS_OFF');
-  const { after, start, types, recordId, limit, include } = input;
-  const reader = db.within(deadline);
-  if (after === undefined && start !== 'earliest') {
-    const end = await startOf(start, reader, now());
-    return { events: [], records: undefined, nextCursor: encodeEventCursor(end), hasMore: false };
-  }
-  const cursor: EventCursor | undefined = after === undefined ? undefined : decodeEventCursor(after);
-  const query = { after: cursor, types, recordId, limit };
-  const page = await events.load(query, deadline, JSON.stringify([after, types, recordId, limit]));
-  const stored = page.events.map(storedEventOf);
-  return {
-    events: stored,
-    records: include === 'record' ? await readRecords(readShown, reader, stored) : undefined,
-    nextCursor: encodeEventCursor(page.end),
-    hasMore: page.hasMore,
-  };
-};
 
 /** Reads the records that events are about. */
 export const readRecords = async (

@@ -6,7 +6,7 @@ import type { Deadline } from '../base/deadline.ts';
 import { NIL_ID } from '../db/values.ts';
 import { BackgroundJob } from '../base/background-job.ts';
 import { AppError } from '../base/errors.ts';
-import { cursorAfter, decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
+import { decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
 import {
   type EventPage,
   type EventQuery,
@@ -16,7 +16,7 @@ import {
   readLatest,
   startOf,
 } from './reads.ts';
-import { type EventContext, readRecords, type StoredEvent, storedEventOf } from './service.ts';
+import { type EventContext, readRecords, type StoredEvent, storedEvent } from './service.ts';
 import { type EventView, eventView } from './view.ts';
 
 /** How often the feed is asked for events that other processes moved, while there are tails. */
@@ -176,11 +176,11 @@ export class EventTails {
 
   async #tailed({ events }: EventPage, withRecords: boolean): Promise<Tailed[]> {
     const { db, readShown } = this.#c;
-    const stored = events.map(storedEventOf);
+    const stored = events.map(storedEvent);
     const records = withRecords && stored.length > 0 ? await readRecords(readShown, db, stored) : undefined;
     return stored.map((event) => ({
       event,
-      tailed: { view: eventView(event, records), cursor: cursorAfter(event.position, event.id) },
+      tailed: { view: eventView(event, records), cursor: encodeEventCursor(event) },
     }));
   }
 

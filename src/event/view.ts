@@ -1,10 +1,8 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
-import { timeFromDb } from '../db/values.ts';
 import { type EventRecordKind, kindOf } from './outbox/record.ts';
-import type { EventRecords, ListedEvents, StoredEvent } from './service.ts';
+import type { EventRecords, StoredEvent } from './service.ts';
 
-type ListView = OutputOf<Contract['event']['list']>;
-export type EventView = ListView['items'][number];
+export type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
 /** The member of an event that shows its record, by the kind. */
 const MEMBERS = { game: 'game', image: 'imagePost', user: 'user', tag: 'tag' } as const satisfies Record<
@@ -24,14 +22,7 @@ export const eventView = (
     type,
     record: { kind, id: recordId },
     actorId,
-    at: timeFromDb(happenedAt),
+    at: happenedAt.toISOString(),
     ...(records && { [MEMBERS[kind]]: records.get(kind)?.get(recordId) ?? null }),
   };
 };
-
-/** A page of events on the wire. */
-export const eventsView = ({ events, records, nextCursor, hasMore }: ListedEvents): ListView => ({
-  items: events.map((event) => eventView(event, records)),
-  nextCursor,
-  hasMore,
-});

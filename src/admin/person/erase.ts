@@ -12,7 +12,7 @@ import { deleteAs } from '../moderation/users.ts';
 import { eraseNames } from './audit.ts';
 import { type ErasureCounts, NOTHING, readUserCounts, type UserCounts } from './preview.ts';
 import { eraseFromEvents, eraseSlugs } from '../../event/outbox/erase.ts';
-import { eraseFromDeliveries } from '../../event/webhook/sender/store.ts';
+import { eraseFromDeliveries } from '../../event/webhook/deliveries.ts';
 import { deleteAnswers, deleteHiddenMarks } from './remains.ts';
 
 /** Far longer than a call of the user takes that began before the user was deleted. */

@@ -1,4 +1,5 @@
 import { In, LessThan, MoreThan } from 'typeorm';
+import { MAX_USE_DAYS } from '../../../contract/index.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { Dialect } from '../../db/dialect.ts';
@@ -9,7 +10,17 @@ import { sweepRows } from '../../db/sweep.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import { keysIn } from '../../auth/entity.ts';
 import { type KeyUseRow, keyUsesIn } from '../entity.ts';
-import { dayBefore, KEPT_DAYS } from './days.ts';
+
+/** The days for which uses are kept. */
+export const KEPT_DAYS = MAX_USE_DAYS;
+const DAY_MS = 86_400_000;
+const DATE_LENGTH = '2026-04-01'.length;
+
+/** The day of a time, in UTC: `2026-04-01`. */
+export const dayOf = (time: Date): string => time.toISOString().slice(0, DATE_LENGTH);
+
+/** The day a number of days before a time, in UTC. */
+export const dayBefore = (time: Date, days: number): string => dayOf(new Date(time.getTime() - days * DAY_MS));
 
 const addition = memoize((dialect: Dialect) =>
   insertInto(

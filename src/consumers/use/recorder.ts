@@ -7,8 +7,7 @@ import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts'
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { AppError } from '../../base/errors.ts';
 import type { FailedCall } from '../entity.ts';
-import { storeCounts } from './counts.ts';
-import { Today } from './days.ts';
+import { dayOf, storeCounts } from './counts.ts';
 import { addFailedCalls, failedCallOf, lastOf } from './failed-calls.ts';
 import { type InputParts, inputPartsOf, markParts } from '../../../contract/index.ts';
 import { addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
@@ -29,24 +28,12 @@ const IDEMPOTENCY_PART = 'Idempotency-Key';
 /** The first product of a `User-Agent` (RFC 9110, section 10.1.5), and the contract that one of our SDKs names after it. */
 const AGENT = /^([!#$%&'*+.^_`|~\w-]{1,40}(?:\/[!#$%&'*+.^_`|~\w-]{1,20})?)(?: \(contract ([\d.]{1,12}))?/;
 const UNNAMED = 'unnamed';
-const REMEMBERED_AGENTS = 1000;
 
-const parsed = (agent: string): string => {
+/** The client that a `User-Agent` names: `content-gateway-python/1.1.0 contract/1.1.0`, `curl/8.5.0`. At most 83 characters. */
+const clientOf = (agent = ''): string => {
   const [, product = UNNAMED, contract] = AGENT.exec(agent) ?? [];
   if (holdsKey(product)) return UNNAMED;
   return contract === undefined ? product : `${product} contract/${contract}`;
-};
-
-const remembered = new LRUCache<string, string>({ max: REMEMBERED_AGENTS });
-
-/** The client that a `User-Agent` names: `content-gateway-python/1.1.0 contract/1.1.0`, `curl/8.5.0`. At most 83 characters. */
-const clientOf = (agent: string | undefined): string => {
-  if (agent === undefined) return UNNAMED;
-  const known = remembered.get(agent);
-  if (known !== undefined) return known;
-  const client = parsed(agent);
-  remembered.set(agent, client);
-  return client;
 };
 
 /** The uses of a consumer on a day, as far as this process knows. */
@@ -72,7 +59,6 @@ export interface Consumer {
  */
 export class UseRecorder {
   readonly #now: () => Date;
-  readonly #today: Today;
   /** Counts that are not stored yet. */
   readonly counts: WriteBuffer<number>;
   /** Parts that are not stored yet. */
@@ -85,15 +71,15 @@ export class UseRecorder {
 
   constructor(db: WorkloadPool, log: Logger, now: () => Date, pause?: WritePause) {
     this.#now = now;
-    this.#today = new Today(now);
+    const shared = { log, pause };
     this.counts = new WriteBuffer<number>({
+      ...shared,
       delayMs: DELAY_MS,
       merge: (earlier, later) => earlier + later,
       write: (counts, deadline) => db.transaction((tx) => storeCounts(tx, counts), deadline),
-      log,
-      pause,
     });
     this.parts = new WriteBuffer<readonly string[]>({
+      ...shared,
       delayMs: DELAY_MS,
       merge: (earlier, later) => [...new Set([...earlier, ...later])],
       write: (uses, deadline) => {
@@ -104,26 +90,23 @@ export class UseRecorder {
         }).toSorted((a, b) => (a.consumer + a.day + a.operation < b.consumer + b.day + b.operation ? -1 : 1));
         return db.transaction((tx) => addParts(tx, rows), deadline, { isIdempotent: true });
       },
-      log,
-      pause,
     });
     this.failures = new WriteBuffer<readonly FailedCall[]>({
+      ...shared,
       delayMs: FAILURES_DELAY_MS,
       merge: (earlier, later) => lastOf([...earlier, ...later]),
       write: (calls, deadline) => db.transaction((tx) => addFailedCalls(tx, calls, now()), deadline),
-      log,
-      pause,
     });
   }
 
   /** Counts one call with a key. */
   count(keyId: string, operation: string): void {
-    this.counts.add(`${keyId} ${this.#today.day} ${operation}`, 1);
+    this.counts.add(`${keyId} ${dayOf(this.#now())} ${operation}`, 1);
   }
 
   /** Notes which parts of an operation a call uses. `input` is what was sent, valid or not. */
   note(route: AnyRoute, { keyId, userAgent, idempotencyKey }: Consumer, input: unknown): void {
-    const { day } = this.#today;
+    const day = dayOf(this.#now());
     const client = clientOf(userAgent);
     const consumer = keyId === undefined ? anonymousConsumer(this.#toldApart(client, day)) : keyConsumer(keyId);
     const known = this.#dayOf(consumer, day);

@@ -7,8 +7,7 @@ import { insertMissing } from '../../db/sql/insert.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type ConsumerUseRow, consumerUsesIn, failedCallsIn, keyUsesIn } from '../entity.ts';
-import { existingKeyIds } from './counts.ts';
-import { dayBefore, KEPT_DAYS } from './days.ts';
+import { dayBefore, existingKeyIds, KEPT_DAYS } from './counts.ts';
 
 const KEY = 'key ';
 /** Stands for all operations: its parts are the clients of a key. */

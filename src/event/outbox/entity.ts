@@ -2,7 +2,6 @@ import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
-import type { Bytes } from '../../db/values.ts';
 
 /** The events of one transaction, which have no position yet. */
 export interface OutboxRow {
@@ -42,17 +41,6 @@ export interface EventRow {
   slug: string | null;
   actorId: string | null;
   happenedAt: Date;
-}
-
-/** The columns of an event, as the drivers return them. */
-export interface EventColumns {
-  position: number;
-  id: Bytes;
-  type: number;
-  record_id: Bytes;
-  slug: string | null;
-  actor_id: Bytes | null;
-  happened_at: string;
 }
 
 export const outboxIn = repositoryOf<OutboxRow>('EventOutbox');

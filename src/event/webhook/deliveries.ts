@@ -1,13 +1,21 @@
-import { LessThan, MoreThan } from 'typeorm';
+import { In, LessThan, MoreThan } from 'typeorm';
 import type { Contract, InputOf, OutputOf } from '../../../contract/index.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
+import { partsOf } from '../../db/sql/in-list.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { isId, newId } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
+import { ERASED_SLUG } from '../outbox/erase.ts';
+import { slugId } from '../outbox/record.ts';
 import { storedEvent } from '../service.ts';
 import { deliveriesIn, type DeliveryRow, eventOf, webhooksIn } from './entity.ts';
+import { IS_SERVED } from './sender/due.ts';
 import { TEST_TYPE } from './sender/store.ts';
 import { assertOwned, changeWebhook, lockWebhook, auditOperator, type WebhookActor } from './webhooks.ts';
+
+const SWEPT_AT_ONCE = 500;
+const DAY_MS = 86_400_000;
 
 /** A delivery, as its owner sees it. */
 export type Delivery = OutputOf<Contract['webhook']['redeliver']>;
@@ -97,4 +105,48 @@ export const redeliver = async (tx: Transaction, deliveryId: string, by: Webhook
   await webhooksIn(tx).update({ id: row.webhookId, state: 'active', nextAt: MoreThan(by.now) }, { nextAt: by.now });
   await auditOperator(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
   return deliveryOf({ ...row, ...again });
+};
+
+/** Removes a user as the actor of deliveries, and the names of these tags, which no record has any more. */
+export const eraseFromDeliveries = async (
+  db: Pick<WorkloadPool, 'transaction'>,
+  userId: string,
+  slugs: ReadonlySet<string>,
+): Promise<void> => {
+  await db.transaction((tx) => deliveriesIn(tx).update({ actorId: userId }, { actorId: null }));
+  for (const part of partsOf([...slugs])) {
+    await db.transaction(async (tx) => {
+      const erased = { slug: ERASED_SLUG, recordId: slugId(ERASED_SLUG) };
+      await deliveriesIn(tx).update({ slug: In(part) }, erased);
+      await webhooksIn(tx).update({ recordId: In(part) }, { recordId: ERASED_SLUG });
+    });
+  }
+};
+
+/** The webhook of a delivery `d` is served: only then may what waits for it still be sent. */
+const WAITS_FOR_ATTEMPT = `EXISTS (SELECT 1 FROM webhooks w
+  WHERE w.id = d.webhook_id AND w.state IN ('active', 'pending') AND ${IS_SERVED})`;
+
+/**
+ * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused, disabled or of a
+ * suspended user. Returns whether there may be more.
+ */
+export const sweepDeliveries = async (
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
+  now: Date,
+  retentionDays: number,
+): Promise<boolean> => {
+  const rows = await deliveriesIn(db)
+    .createQueryBuilder('d')
+    .select('d.id')
+    .where({
+      state: In(['delivered', 'failed', 'waiting']),
+      happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
+    })
+    .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
+    .limit(SWEPT_AT_ONCE)
+    .getMany();
+  if (rows.length === 0) return false;
+  await db.transaction((tx) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
+  return rows.length === SWEPT_AT_ONCE;
 };

@@ -83,15 +83,7 @@ export interface DeliveryRow extends Omit<EventRow, 'id'> {
 }
 
 /** The event that a delivery tells of. */
-export const eventOf = ({ eventId, position, type, recordId, slug, actorId, happenedAt }: DeliveryRow): EventRow => ({
-  id: eventId,
-  position,
-  type,
-  recordId,
-  slug,
-  actorId,
-  happenedAt,
-});
+export const eventOf = ({ eventId, ...delivery }: DeliveryRow): EventRow => ({ ...delivery, id: eventId });
 
 export const webhooksIn = repositoryOf<WebhookRow>('Webhook');
 export const deliveriesIn = repositoryOf<DeliveryRow>('WebhookDelivery');

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Contract, EventType, InputOf, OutputOf } from '../../../contract/index.ts';
+import type { Contract, InputOf, OutputOf } from '../../../contract/index.ts';
 import { MAX_SIGNING_SECRETS, MAX_WEBHOOKS, ROTATION_HOURS } from '../../../contract/index.ts';
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
@@ -101,20 +101,11 @@ export const createWebhook = async (
   return { ...(await readWebhook(tx, id, secrets, by)), secret };
 };
 
-/** A webhook to store. */
-interface StoredWebhook {
-  id: string;
-  userId: string;
-  url: string;
-  /** The secret, encrypted. */
-  secret: string;
-  types: EventType[] | null;
-  recordId: string | null;
-  /** The last event that it does not get. */
-  position: number;
-  positionId: string;
-  now: Date;
-}
+/** A webhook to store: its secret is encrypted, and it does not get the event at its position. */
+type StoredWebhook = Pick<
+  WebhookRow,
+  'id' | 'userId' | 'url' | 'secret' | 'types' | 'recordId' | 'position' | 'positionId'
+> & { now: Date };
 
 /** Stores a webhook whose endpoint is still to answer the challenge. */
 export const insertWebhook = async (tx: Transaction, { now, ...webhook }: StoredWebhook): Promise<void> => {

@@ -1,18 +1,16 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
-import type { RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { requestContextOf } from '../request-context.ts';
+import { type RequestContext, requestContextOf } from '../request-context.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
 import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
-import type { Caller } from '../../auth/verifier.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
-import type { McpSession } from './session.ts';
+import type { McpRequest } from './tool-calls.ts';
 
 /** The other methods are for sessions and streams, which this transport does not have. */
 const METHODS = ['POST'];
@@ -47,16 +45,12 @@ const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** The name in a URL; empty for none. */
 const hostnameIn = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
-type StreamableHttp = ReturnType<(typeof import('./streamable-http.ts'))['streamableHttp']>;
-
 /** A message before validation. */
 interface Loose {
   id?: unknown;
   method?: unknown;
   params?: { name?: unknown } | null;
 }
-
-const looselyOf = (body: unknown): Loose => (typeof body === 'object' && body !== null ? body : {});
 
 /** The id of the answer, null where the message has none. */
 const messageIdOf = ({ id }: Loose): string | number | null =>
@@ -77,11 +71,9 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
   const { config, protection, log } = context;
   const { overload, limits } = protection;
   const failureContext = { log, docs: errorDocs(config) };
-  let loading: Promise<StreamableHttp> | undefined;
-
   /** The SDK loads slowly, and many services do not need it. */
-  const load = async (): Promise<StreamableHttp> =>
-    (await import('./streamable-http.ts')).streamableHttp(calls, context);
+  const load = async () => (await import('./streamable-http.ts')).streamableHttp(calls, context);
+  let loading: ReturnType<typeof load> | undefined;
 
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
 
@@ -99,66 +91,43 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     return isAny ? undefined : 'origin';
   };
 
-  const sessionOf = (
-    { socket }: Request,
-    { locals }: Response,
-    requestContext: RequestContext,
-    caller: Caller | undefined,
-  ): McpSession => ({
-    requestId: locals.requestId,
+  const requestOf = (requestContext: RequestContext, { socket }: Request, { locals }: Response): McpRequest => ({
+    context: requestContext,
     traceId: locals.traceId,
-    authenticate: () => Promise.resolve(caller),
-    beginCall: () => ({
-      context: requestContext,
-      traceId: locals.traceId,
-      onFailure: (reason) => {
-        locals.reason = reason;
-        return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
-      },
-      end: () => undefined,
-    }),
+    onFailure: (reason) => {
+      locals.reason = reason;
+      return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
+    },
   });
 
-  const answer = async (request: Request, response: Response, onMessage: (message: Loose) => void): Promise<void> => {
-    const { locals } = response;
-    const refused = suspicious(request);
-    if (refused !== undefined) {
-      refuse(response, refusals[refused]);
-      return;
-    }
-    assertMethod(request, response, METHODS);
-    assertJson(request, response);
-    const requestContext = requestContextOf(request, response, config);
-    const caller = await calls.authenticate(requestContext);
-    const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
-    requestContext.deadline.restart();
-    const body = parseJson(text);
-    if (Array.isArray(body)) {
-      await calls.charge(caller, requestContext);
-      refuse(response, refusals.list);
-      return;
-    }
-    const message = looselyOf(body);
-    onMessage(message);
-    const procedure = procedureOf(message);
-    if (procedure === undefined) await calls.charge(caller, requestContext);
-    else locals.procedure = procedure;
-    const exchange = await (loading ??= load());
-    const session = sessionOf(request, response, requestContext, caller);
-    const { status, text: answered } = await exchange({ headers: request.headers, body }, session);
-    if (answered === '') {
-      setCommonHeaders(response);
-      response.status(status).end();
-    } else sendJson(response, status, answered);
-  };
-
   return async (request, response) => {
+    const { locals } = response;
     let message: Loose = {};
-    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    if (limits) locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(locals.address));
     try {
-      await answer(request, response, (parsed) => (message = parsed));
+      const refused = suspicious(request);
+      if (refused !== undefined) return refuse(response, refusals[refused]);
+      assertMethod(request, response, METHODS);
+      assertJson(request, response);
+      const requestContext = requestContextOf(request, response, config);
+      const caller = await calls.authenticate(requestContext);
+      const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
+      requestContext.deadline.restart();
+      const body = parseJson(text);
+      const isList = Array.isArray(body);
+      if (!isList) message = Object(body);
+      const procedure = procedureOf(message);
+      if (procedure === undefined) await calls.charge(caller, requestContext);
+      else locals.procedure = procedure;
+      if (isList) return refuse(response, refusals.list);
+      const exchange = await (loading ??= load());
+      const answer = await exchange(request.headers, message, () => requestOf(requestContext, request, response));
+      const answered = await answer.text();
+      if (answered !== '') return sendJson(response, answer.status, answered);
+      setCommonHeaders(response);
+      response.status(answer.status).end();
     } catch (error) {
-      const { requestId, traceId } = response.locals;
+      const { requestId, traceId } = locals;
       const failure = failureOf(error, { procedure: undefined, requestId, traceId }, failureContext);
       sendFailure(response, failure, (body) => asJsonRpc(body, messageIdOf(message)));
     }

@@ -2,69 +2,66 @@ import { Readable, type Writable } from 'node:stream';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { nextTurn, randomUUID } from '../../base/runtime.ts';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
-import { CostMeter, type RequestContext } from '../request-context.ts';
+import { CostMeter } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError, CallerLeft } from '../../base/errors.ts';
 import { asJsonRpc, errorDocs, failureOf } from '../../http/message/failures.ts';
-import { invalidRequestId, linesOf } from './lines.ts';
-import { serverFactory } from './server.ts';
-import type { ToolCallContext, McpSession } from './session.ts';
+import { serverFactory, withArguments } from './server.ts';
+import type { BeginRequest } from './tool-calls.ts';
 
 /** Stands in for the address of the one client. */
 const ADDRESS = 'stdio';
-/** The requests that run at once, more than assistants send. Further ones stay unread. */
+/** Requests that run at once, more than assistants send. No further input is read while this number runs. */
 const MOST_RUNNING = 16;
 /** The longest line in bytes, so that an input too large for a tool is still refused under its id. */
 const LONGEST_LINE = 2 * BATCH_BODY_LIMIT;
-/** Bytes of answers that may wait to be read, before further ones. */
+/** Bytes of answers that may wait to be read. While there are more, no further input is read. */
 const MOST_UNREAD = 1024 * 1024;
-
-const INVALID_REQUEST = {
-  code: -32600,
-  message: 'The message is not a request of JSON-RPC 2.0: `method` is a text, and `params`, if any, an object.',
-};
+const LINE_BREAK = 0x0a;
 
 /** The process that started this one, with a key or without. */
-class LocalSession implements McpSession {
-  readonly requestId = randomUUID();
-  readonly authenticate: McpSession['authenticate'];
+class LocalClient {
   readonly #authorization: string | undefined;
   readonly #timeoutMs: number;
-  /** Calls under way. */
+  /** Requests under way. */
   readonly #running = new Set<Promise<void>>();
 
-  constructor(calls: RpcPipeline, authorization: string | undefined, timeoutMs: number) {
+  constructor(authorization: string | undefined, timeoutMs: number) {
     this.#authorization = authorization;
     this.#timeoutMs = timeoutMs;
-    this.authenticate = async () => {
-      const context = this.#newContext();
-      const end = this.#begin();
-      try {
-        return await calls.authenticate(context);
-      } finally {
-        context.deadline.close();
-        end();
-      }
-    };
   }
 
-  beginCall(_procedure: string, signal: AbortSignal): ToolCallContext {
-    const context = this.#newContext();
-    const leave = (): void => context.deadline.end(new CallerLeft());
-    signal.addEventListener('abort', leave);
-    const end = this.#begin();
+  /** Begins a request. */
+  readonly begin: BeginRequest = (signal) => {
+    const meter = new CostMeter();
+    const deadline = new Deadline(this.#timeoutMs, { meter });
+    signal.addEventListener('abort', () => deadline.end(new CallerLeft()));
+    let resolve!: () => void;
+    const running = new Promise<void>((ended) => (resolve = ended));
+    this.#running.add(running);
     return {
-      context,
-      onFailure: () => undefined,
+      context: {
+        requestId: randomUUID(),
+        authorization: this.#authorization,
+        idempotencyKey: undefined,
+        userAgent: undefined,
+        address: ADDRESS,
+        deadline,
+        meter,
+        onAuthenticated: () => undefined,
+        onRateLimit: () => undefined,
+        onReplay: () => undefined,
+        onDeprecated: () => undefined,
+      },
       end: () => {
-        signal.removeEventListener('abort', leave);
-        context.deadline.close();
-        end();
+        deadline.close();
+        this.#running.delete(running);
+        resolve();
       },
     };
-  }
+  };
 
   /** Resolves when another request may run. */
   async whenRoom(): Promise<void> {
@@ -80,82 +77,44 @@ class LocalSession implements McpSession {
     while (this.#running.size > 0) await Promise.all(this.#running);
     await nextTurn();
   }
-
-  /** Counts a request as running until the returned function is called. */
-  #begin(): () => void {
-    let resolve!: () => void;
-    const running = new Promise<void>((end) => (resolve = end));
-    this.#running.add(running);
-    return () => {
-      this.#running.delete(running);
-      resolve();
-    };
-  }
-
-  #newContext(): RequestContext {
-    const meter = new CostMeter();
-    return {
-      requestId: randomUUID(),
-      authorization: this.#authorization,
-      idempotencyKey: undefined,
-      userAgent: undefined,
-      address: ADDRESS,
-      deadline: new Deadline(this.#timeoutMs, { meter }),
-      meter,
-      onAuthenticated: () => undefined,
-      onRateLimit: () => undefined,
-      onReplay: () => undefined,
-      onDeprecated: () => undefined,
-    };
-  }
 }
-
-/** Resolves when a stream has room, or is closed. */
-const whenTaken = async (output: Writable): Promise<void> => {
-  while (output.writableLength > MOST_UNREAD && !output.destroyed) {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        output.off('drain', done);
-        output.off('close', done);
-        resolve();
-      };
-      output.on('drain', done);
-      output.on('close', done);
-    });
-  }
-};
 
 /** Resolves when all output is read, or the stream is closed. */
 const whenWritten = (output: Writable): Promise<void> =>
   new Promise((resolve) => {
     output.once('close', resolve);
-    output.write('', () => resolve());
+    output.write('', () => {
+      output.off('close', resolve);
+      resolve();
+    });
   });
 
-/** Answers lines that are not passed on. */
-interface Refusals {
-  tooLong: () => void;
-  invalid: (id: string | number) => void;
-}
-
 /**
- * The lines of the input, as fast as they are answered and the answers are read: the SDK would read without bound, and
- * end at a line that it finds too long. It ends when all requests are answered, since the SDK gives up running requests
- * then.
+ * The chunks of the input, as fast as they are answered and the answers are read: the SDK would read without bound. A line
+ * that is too long is cut, which leaves no JSON of it, since the SDK would end there. It ends when all requests are answered,
+ * since the SDK gives up running requests then.
  */
-async function* answeredLines(
+async function* boundedInput(
   input: AsyncIterable<Buffer>,
-  { session, output, refuse }: { session: LocalSession; output: Writable; refuse: Refusals },
+  { client, output, onTooLong }: { client: LocalClient; output: Writable; onTooLong: () => void },
 ): AsyncGenerator<Buffer> {
-  for await (const line of linesOf(input, LONGEST_LINE)) {
-    const invalid = line && invalidRequestId(line.toString());
-    if (!line) refuse.tooLong();
-    else if (invalid !== undefined) refuse.invalid(invalid);
-    else yield line;
-    await session.whenRoom();
-    await whenTaken(output);
+  /** The bytes of the last line so far. */
+  let length = 0;
+  let isCut = false;
+  for await (const chunk of input) {
+    const firstBreak = chunk.indexOf(LINE_BREAK);
+    if (isCut && firstBreak === -1) continue;
+    yield isCut ? chunk.subarray(firstBreak) : chunk;
+    length = firstBreak === -1 ? length + chunk.length : chunk.length - chunk.lastIndexOf(LINE_BREAK) - 1;
+    isCut = length > LONGEST_LINE;
+    if (isCut) {
+      onTooLong();
+      yield Buffer.of(LINE_BREAK);
+    }
+    await client.whenRoom();
+    if (output.writableLength > MOST_UNREAD) await whenWritten(output);
   }
-  await session.whenAnswered();
+  await client.whenAnswered();
 }
 
 interface StdioOptions {
@@ -176,41 +135,40 @@ export const serveOnStdio = async (
   { config, log }: Pick<RpcContext, 'config' | 'log'>,
   { key, stopped, stopMs }: StdioOptions,
 ): Promise<void> => {
-  const session = new LocalSession(calls, key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
+  const client = new LocalClient(key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
   const serverFor = serverFactory(calls, { config, log });
   // A wrong key is reported at once.
-  await session.authenticate();
+  const { context, end } = client.begin(new AbortController().signal);
+  await calls.authenticate(context).finally(end);
   const { stdin, stdout } = process;
-  const tooLong = (): void => {
-    const place = { procedure: undefined, requestId: session.requestId };
+  const onTooLong = (): void => {
+    const place = { procedure: undefined, requestId: randomUUID() };
     const { body } = failureOf(new AppError('PAYLOAD_TOO_LARGE'), place, { log, docs: errorDocs(config) });
     stdout.write(`${asJsonRpc(body)}\n`);
   };
-  const invalid = (id: string | number): void => {
-    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: INVALID_REQUEST })}\n`);
-  };
-  const lines = answeredLines(stdin, { session, output: stdout, refuse: { tooLong, invalid } });
-  const input = Readable.from(lines, { objectMode: false });
+  const input = Readable.from(boundedInput(stdin, { client, output: stdout, onTooLong }), { objectMode: false });
   // Each unread answer has two listeners of the SDK.
   stdout.setMaxListeners(0);
   // The transport handles errors of its input, but not the one after it has closed.
   input.on('error', () => undefined);
   const transport = new StdioServerTransport(input, stdout);
-  const handle = serveStdio(() => serverFor(session), {
+  const handle = serveStdio(() => serverFor(client.begin), {
     transport,
     onerror: (error) => log.warn({ err: error }, 'MCP'),
   });
-  const forget = transport.onclose;
+  const { onmessage, onclose } = transport;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transports have nothing else
+  transport.onmessage = (message) => onmessage?.(withArguments(message));
   const ended = new Promise<void>((resolve) => {
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transports have nothing else
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- likewise
     transport.onclose = () => {
-      forget?.();
+      onclose?.();
       resolve();
     };
   });
   await Promise.race([ended.then(() => whenWritten(stdout)), stopped]);
   const deadline = new Deadline(stopMs());
-  await deadline.race(session.whenAnswered()).catch(() => undefined);
+  await deadline.race(client.whenAnswered()).catch(() => undefined);
   await handle.close();
   await deadline.race(whenWritten(stdout)).catch(() => undefined);
   deadline.close();

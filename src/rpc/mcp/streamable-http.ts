@@ -1,36 +1,21 @@
 /** The protocol over HTTP, without sessions: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   createMcpHandler,
   isLegacyRequest,
-  type McpRequestContext,
-  type Server,
+  type JSONRPCMessage,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
-import { serverFactory } from './server.ts';
-import type { McpSession } from './session.ts';
-
-/** The message of a POST. */
-export interface HttpMessage {
-  /** The headers of the request, the names in lower case. */
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body, parsed. */
-  body: unknown;
-}
-
-/** The answer to a message. */
-export interface HttpAnswer {
-  status: number;
-  /** Empty for nothing. */
-  text: string;
-}
+import { serverFactory, withArguments } from './server.ts';
+import type { BeginRequest } from './tool-calls.ts';
 
 /** The SDK ignores the URL. */
 const ANYWHERE = 'http://localhost/mcp';
 
 /** A request for the SDK: with the headers of the protocol, and accepting any answer, since all are JSON. */
-const requestOf = ({ headers }: HttpMessage): Request => {
+const requestOf = (headers: IncomingHttpHeaders): Request => {
   const protocol = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
   return new Request(ANYWHERE, {
     method: 'POST',
@@ -42,41 +27,28 @@ const requestOf = ({ headers }: HttpMessage): Request => {
   });
 };
 
-/** The session of a request, as the SDK passes it to the server factory. */
-const sessionOf = ({ authInfo }: McpRequestContext): McpSession => authInfo?.extra?.['session'] as McpSession;
-
-const answerLegacy = async (request: Request, body: unknown, server: Server): Promise<Response> => {
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await server.connect(transport);
-  return transport.handleRequest(request, { parsedBody: body });
-};
-
 /**
  * Answers each message by a server of its own. Protocol revisions from 2026 on need no handshake; earlier ones have
- * one, of which nothing is stored.
+ * one, of which nothing is stored. `message` is the parsed body of a POST.
  */
 export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
-  const { fetch: answerModern } = createMcpHandler((about) => serverFor(sessionOf(about)), {
-    legacy: 'reject',
-    // There is nothing to subscribe to.
-    maxSubscriptions: 0,
-    onerror,
-  });
 
-  return async (message: HttpMessage, session: McpSession): Promise<HttpAnswer> => {
-    const { body } = message;
-    const request = requestOf(message);
-    if (!(await isLegacyRequest(request, body))) {
-      const authInfo = { token: '', clientId: '', scopes: [], extra: { session } };
-      const response = await answerModern(request, { parsedBody: body, authInfo });
-      return { status: response.status, text: await response.text() };
+  return async (headers: IncomingHttpHeaders, message: object, begin: BeginRequest): Promise<Response> => {
+    const request = requestOf(headers);
+    const parsedBody = withArguments(message as JSONRPCMessage);
+    if (!(await isLegacyRequest(request, parsedBody))) {
+      // No client can subscribe to anything.
+      const options = { legacy: 'reject', maxSubscriptions: 0, onerror } as const;
+      const { fetch: answer } = createMcpHandler(() => serverFor(begin), options);
+      return answer(request, { parsedBody });
     }
-    const server = serverFor(session);
+    const server = serverFor(begin);
     try {
-      const response = await answerLegacy(request, body, server);
-      return { status: response.status, text: await response.text() };
+      const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+      await server.connect(transport);
+      return await transport.handleRequest(request, { parsedBody });
     } finally {
       await server.close();
     }

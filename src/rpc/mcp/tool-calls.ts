@@ -6,9 +6,21 @@ import type { Procedure } from '../procedures.ts';
 import { AppError } from '../../base/errors.ts';
 import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
 import type { CallObservation } from '../../telemetry/hooks.ts';
-import type { ToolCallContext } from './session.ts';
-import { assertFlat, failureInTerms } from './terms.ts';
 import { holdsTextsOfOthers } from './tools.ts';
+
+/** A request of the protocol, by HTTP or on the standard input and output. */
+export interface McpRequest {
+  context: RequestContext;
+  /** The trace that it belongs to, where that is known. */
+  traceId?: string | undefined;
+  /** Called with the reason of a failed tool call. The answer waits for the promise. */
+  onFailure?: (reason: string) => Promise<void> | void;
+  /** Called when the request is answered. */
+  end?: () => void;
+}
+
+/** Begins a request. `signal` is aborted when the client cancels it. */
+export type BeginRequest = (signal: AbortSignal) => McpRequest;
 
 /**
  * The longest answer to a read, in bytes, more than any model reads. In memory it takes ten times as much, since the
@@ -40,6 +52,14 @@ const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: 
   if (idempotencyKey === undefined) return header;
   if (typeof idempotencyKey === 'string') return idempotencyKey;
   throw new AppError('IDEMPOTENCY_KEY_INVALID');
+};
+
+/** Refuses the envelope of the HTTP API, `{"json": {…}}`, as arguments. @throws AppError VALIDATION_FAILED */
+const assertFlat = (input: unknown): void => {
+  const [[name, value] = [], ...others] = Object.entries(Object(input) as object) as [string, unknown][];
+  if (name !== 'json' || others.length > 0 || typeof value !== 'object') return;
+  const message = 'is not an argument of this tool: pass the members of `json` as the arguments themselves';
+  throw new AppError('VALIDATION_FAILED', { issues: [{ path: '/json', code: 'unrecognized_keys', message }] });
 };
 
 /**
@@ -78,56 +98,52 @@ export class ToolCalls {
   }
 
   /** The result of a tool call: the output of the procedure, or the envelope of its failure. */
-  async make(call: ToolCall, toolCall: ToolCallContext): Promise<CallToolResult> {
-    const observation = this.#calls.observe(call.procedure.id);
+  async make(call: ToolCall, request: McpRequest): Promise<CallToolResult> {
+    const { id } = call.procedure;
+    const observation = this.#calls.observe(id);
     try {
-      const answer = await observation.within(() => this.#answer(call, toolCall, observation));
-      observation.answered(answer.bytes);
-      return answer.result;
+      const { result, bytes } = await observation.within(() => this.#answer(call, request, observation));
+      observation.answered(bytes);
+      return result;
     } catch (error) {
       observation.failed(toAppError(error));
-      const { context, traceId } = toolCall;
-      const place = { procedure: call.procedure.id, requestId: context.requestId, traceId };
+      const place = { procedure: id, requestId: request.context.requestId, traceId: request.traceId };
       const { body } = failureOf(error, place, this.#failureContext);
-      await toolCall.onFailure(body.error.json.data.reason);
-      return { content: [textOf(JSON.stringify(failureInTerms(body)))], isError: true };
-    } finally {
-      toolCall.end();
+      await request.onFailure?.(body.error.json.data.reason);
+      return { content: [textOf(JSON.stringify(body))], isError: true };
     }
   }
 
   async #answer(
     { procedure, input, meta = {} }: ToolCall,
-    toolCall: ToolCallContext,
+    request: McpRequest,
     observation: CallObservation,
   ): Promise<{ result: CallToolResult; bytes: number }> {
     let isReplay = false;
     const context: RequestContext = {
-      ...toolCall.context,
-      idempotencyKey: idempotencyKeyOf(meta, toolCall.context),
+      ...request.context,
+      idempotencyKey: idempotencyKeyOf(meta, request.context),
       onReplay: () => {
         isReplay = true;
-        toolCall.context.onReplay();
+        request.context.onReplay();
       },
     };
-    const call = async (): Promise<Buffer> => {
+    try {
       const authorized = await this.#calls.authorize(procedure, context);
       assertFlat(input);
       const payload = sentOf(input);
-      const bytes = Buffer.byteLength(payload.text);
-      if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
-      this.#calls.chargeBody(context, bytes);
-      observation.sent(bytes);
-      const made = await this.#calls.invoke(authorized, payload);
-      assertReadable(procedure, made.length);
-      return made;
-    };
-    const answer = await call().catch((error: unknown) => {
+      const sent = Buffer.byteLength(payload.text);
+      if (sent > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
+      this.#calls.chargeBody(context, sent);
+      observation.sent(sent);
+      const answer = await this.#calls.invoke(authorized, payload);
+      assertReadable(procedure, answer.length);
+      const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
+      const marks = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
+      return { result: { ...resultOf(procedure, result.data.json), ...marks }, bytes: answer.length };
+    } catch (error) {
       this.#calls.noteFailure(procedure, context, error);
       throw error;
-    });
-    const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
-    const engagement = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
-    return { result: { ...resultOf(procedure, result.data.json), ...engagement }, bytes: answer.length };
+    }
   }
 }

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { type Procedure, procedures, type Scope } from '../../../contract/index.ts';
+import { AppError } from '../../base/errors.ts';
+import { meantIds } from '../../base/suggestions/procedures.ts';
 import { inputSchemaOf, outputSchemaOf, type ToolSchema } from './schema.ts';
 
 /** Hints on a tool for clients: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
@@ -77,13 +79,27 @@ const ids: ReadonlyMap<string, string> = new Map(callable.map((procedure) => [na
 /** The id of the procedure that is called by this tool, if there is one. */
 export const idOf = (tool: string): string | undefined => ids.get(tool);
 
-/** Lists of tools by scopes. */
+const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(' or ');
+
+/** The failure for a name that no tool has, with the most likely one. */
+export const unknownTool = (name: string): AppError => {
+  const found = ids.has(name.replaceAll('.', '_')) ? [name] : meantIds(name.replace('_', '.'));
+  const tools = found.map((id) => nameOf({ id })).filter((tool) => ids.has(tool));
+  const apart = found.length > 0 ? `${quoted(found)} is no tool: programs call it by HTTP. ` : '';
+  const told = tools.length > 0 ? `Did you mean ${quoted(tools)}? ` : apart;
+  return new AppError('PROCEDURE_NOT_FOUND', { hint: `${told}\`tools/list\` has the names of all tools.` });
+};
+
+/** The procedures that a caller with these scopes may call as tools, in the order of the contract. */
+const callableWith = (scopes: readonly Scope[]): Procedure[] =>
+  callable.filter(({ access }) => access === 'public' || scopes.includes(access));
+
+/** Lists of tools by the ids of their procedures. */
 const lists = new Map<string, Tool[]>();
 
 /** The tools that a caller with these scopes may use, in the order of the contract. */
 export const toolsFor = (scopes: readonly Scope[]): Tool[] => {
-  const mayCall = ({ access }: Procedure): boolean => access === 'public' || scopes.includes(access);
-  const allowed = callable.filter(mayCall);
+  const allowed = callableWith(scopes);
   const key = allowed.map(({ id }) => id).join();
   const known = lists.get(key) ?? allowed.map(toolOf);
   lists.set(key, known);
@@ -92,8 +108,4 @@ export const toolsFor = (scopes: readonly Scope[]): Tool[] => {
 
 /** The largest body that any tool of a caller with these scopes takes, in bytes. */
 export const bodyLimitFor = (scopes: readonly Scope[]): number =>
-  Math.max(
-    ...callable
-      .filter(({ access }) => access === 'public' || scopes.includes(access))
-      .map(({ bodyLimit }) => bodyLimit),
-  );
+  Math.max(...callableWith(scopes).map(({ bodyLimit }) => bodyLimit));

@@ -23,7 +23,13 @@ import { timeToDb } from '../../../src/db/values.ts';
 import { send } from '../../../src/event/webhook/sender/send.ts';
 import { nameLookUp } from '../../../src/event/webhook/sender/names.ts';
 import { WebhookSender } from '../../../src/event/webhook/sender/sender.ts';
-import { type Delivery, listDeliveries, redeliver, testWebhook } from '../../../src/event/webhook/deliveries.ts';
+import {
+  type Delivery,
+  listDeliveries,
+  redeliver,
+  sweepDeliveries,
+  testWebhook,
+} from '../../../src/event/webhook/deliveries.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -33,7 +39,6 @@ import {
   resumeWebhook,
   rotateSecret,
 } from '../../../src/event/webhook/webhooks.ts';
-import { sweepDeliveries } from '../../../src/event/webhook/sender/store.ts';
 import { type Output, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { webhookSecrets } from '../../harness/app/webhook-key.ts';
 import { startNameServer } from '../../harness/servers/name-server.ts';

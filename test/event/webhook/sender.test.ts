@@ -13,7 +13,8 @@ import { sweepChallenges } from '../../../src/event/webhook/sender/challenges.ts
 import type { Answer, send } from '../../../src/event/webhook/sender/send.ts';
 import { WebhookSender } from '../../../src/event/webhook/sender/sender.ts';
 import { readNewEvents } from '../../../src/event/webhook/sender/new-events.ts';
-import { dueWebhooks, pullEvents, takeLease } from '../../../src/event/webhook/sender/store.ts';
+import { dueWebhooks } from '../../../src/event/webhook/sender/due.ts';
+import { pullEvents, takeLease } from '../../../src/event/webhook/sender/store.ts';
 import {
   createWebhook,
   deleteWebhook,

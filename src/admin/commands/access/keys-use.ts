@@ -5,7 +5,7 @@ import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { listKeys, readKey } from '../../../auth/service.ts';
 import { FAILED_CALL_HOURS, MAX_FAILED_CALLS } from '../../../../contract/index.ts';
 import { readFailedCalls } from '../../../consumers/use/failed-calls.ts';
-import { KEPT_DAYS } from '../../../consumers/use/days.ts';
+import { KEPT_DAYS } from '../../../consumers/use/counts.ts';
 import { type ConsumerUse, keyConsumer, readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
 import { usersIn } from '../../../user/entity.ts';

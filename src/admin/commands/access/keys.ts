@@ -4,8 +4,7 @@ import { KeyName, type KeyState, keyStates, type Scope, scopes } from '../../../
 import { auditEnd, systemActor } from '../../../auth/audit/log.ts';
 import { findEndedKeys, sweepKeys } from '../../../auth/key-sweep.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey, stateOf } from '../../../auth/service.ts';
-import { readUses } from '../../../consumers/use/counts.ts';
-import { KEPT_DAYS } from '../../../consumers/use/days.ts';
+import { KEPT_DAYS, readUses } from '../../../consumers/use/counts.ts';
 import { idOfUser } from '../../../user/service.ts';
 import {
   type Expiry,

@@ -11,7 +11,7 @@ import {
   type PublishedContract,
   publishedContracts,
 } from '../../../consumers/contracts/store.ts';
-import { KEPT_DAYS } from '../../../consumers/use/days.ts';
+import { KEPT_DAYS } from '../../../consumers/use/counts.ts';
 import { readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ClientDocument } from '../../../../openapi/kit/conformance/document/client-document.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../../base/errors.ts';
+import { packCursor, unpackCursor } from '../../../base/cursor.ts';
 
 /** The value of a sort column at the end of a page. */
 export type CursorValue = string | number;
@@ -20,7 +20,7 @@ const fingerprint = (filters: unknown): string => {
 
 /** A text for callers to hand back: where a page ended, and a fingerprint of the filters it was made with. */
 export const encodeCursor = (filters: unknown, values: readonly CursorValue[]): string =>
-  Buffer.from(JSON.stringify([fingerprint(filters), ...values])).toString('base64url');
+  packCursor([fingerprint(filters), ...values]);
 
 /**
  * The values of a cursor. `accepts` holds a check for each of them.
@@ -31,16 +31,7 @@ export const decodeCursor = (
   filters: unknown,
   accepts: readonly ((value: unknown) => boolean)[],
 ): CursorValue[] => {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-  } catch {
-    parts = undefined;
-  }
-  if (!Array.isArray(parts) || parts.length !== accepts.length + 1) throw new AppError('CURSOR_INVALID');
-  const [made, ...values] = parts as unknown[];
-  if (made !== fingerprint(filters) || !accepts.every((accept, index) => accept(values[index]))) {
-    throw new AppError('CURSOR_INVALID');
-  }
+  const isOfFilters = (made: unknown): boolean => made === fingerprint(filters);
+  const [, ...values] = unpackCursor(cursor, [isOfFilters, ...accepts]);
   return values as CursorValue[];
 };

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { In, LessThan } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
+import { insertMissing } from '../../../db/sql/insert.ts';
 import { sweepRows } from '../../../db/sweep.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
-import { idFromBytes } from '../../../db/values.ts';
+import { idFromBytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';
 import { type ChallengeRow, challengesIn, type WebhookRow } from '../entity.ts';
 import { hostOf } from './guard.ts';
 import type { Answer } from './send.ts';
@@ -45,15 +46,12 @@ const hostKey = ({ url }: Asked): string => keyOf(`host ${hostOf(new URL(url)).r
 /** The budgets of an owner and of a host, locked in one order. */
 const lockBudgets = async (tx: Transaction, asked: Asked, now: Date): Promise<ChallengeRow[]> => {
   const keys = [ownerKey(asked), hostKey(asked)].toSorted((a, b) => (a < b ? -1 : 1));
-  for (const id of keys) {
-    await challengesIn(tx)
-      .createQueryBuilder()
-      .insert()
-      .values({ id, unanswered: 0, freeAt: now })
-      .orIgnore()
-      .updateEntity(false)
-      .execute();
-  }
+  await insertMissing(
+    tx,
+    'webhook_challenges',
+    ['id', 'unanswered', 'free_at'],
+    keys.map((id) => [storedIdToBytes(id), 0, timeToDb(now)]),
+  );
   const rows = await challengesIn(tx).find({
     where: { id: In(keys) },
     order: { id: 'ASC' },

@@ -17,8 +17,6 @@ const PAUSES_MS = [
   24 * HOUR_MS,
 ] as const;
 
-/** The attempts that a delivery gets. */
-export const MAX_ATTEMPTS = PAUSES_MS.length + 1;
 /** An endpoint that has answered nothing for as long is dead. */
 export const DEAD_AFTER_MS = 72 * HOUR_MS;
 const JITTER = 0.1;

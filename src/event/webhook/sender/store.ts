@@ -1,19 +1,16 @@
-import { In, IsNull, LessThan, LessThanOrEqual, type SelectQueryBuilder } from 'typeorm';
+import { IsNull, LessThanOrEqual, type SelectQueryBuilder } from 'typeorm';
 import type { WebhookState } from '../../../../contract/index.ts';
 import type { Reader, Transaction } from '../../../db/connection.ts';
 import { insertRows } from '../../../db/sql/insert.ts';
-import { inList, partsOf } from '../../../db/sql/in-list.ts';
-import { ERASED_SLUG } from '../../outbox/erase.ts';
-import { slugId } from '../../outbox/record.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
-import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
+import { newId, storedIdToBytes } from '../../../db/values.ts';
 import { AppError } from '../../../base/errors.ts';
 import { readEvents } from '../../reads.ts';
 import { deliveriesIn, type DeliveryRow, type WebhookRow, webhooksIn } from '../entity.ts';
 import { chargeChallenge, refundChallenge } from './challenges.ts';
-import { DEAD_AFTER_MS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
+import { DEAD_AFTER_MS, nextAttempt } from './schedule.ts';
 import type { Tried } from './in-flight.ts';
-import type { Condition, NewEvents } from './new-events.ts';
+import type { Condition } from './new-events.ts';
 import { type Answer, isTaken } from './send.ts';
 
 /** The time of a webhook that has nothing to do but wait for events. */
@@ -24,67 +21,6 @@ export const TEST_TYPE = 0;
 const PULLED_AT_ONCE = 100;
 const MOST_WAITING = 1000;
 const GONE = 410;
-const SWEPT_AT_ONCE = 500;
-const DAY_MS = 86_400_000;
-
-/**
- * The condition on webhooks that have something to do and no holder; not those of suspended users, nor those whose secrets are
- * encrypted with another key than these.
- */
-export const dueWebhooks = (now: Date, { after, end, wanting }: NewEvents, keyIds: readonly string[]): Condition => {
-  const time = timeToDb(now);
-  const news = wanting ? `OR w.position < ? AND ${wanting.sql}` : '';
-  const readable = readableBy(keyIds);
-  return {
-    sql: `w.lease_until <= ?
-      AND (w.state = 'active' AND (w.next_at <= ? OR w.position < ? ${news}) OR w.state = 'pending' AND w.next_at <= ?)
-      AND ${readable.sql} AND ${IS_SERVED}`,
-    parameters: [
-      time,
-      time,
-      after,
-      ...(wanting ? [end.position, ...wanting.parameters] : []),
-      time,
-      ...readable.parameters,
-    ],
-  };
-};
-
-/** Webhooks of users who are not suspended. */
-const IS_SERVED = 'NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)';
-
-/** Webhooks whose secrets are encrypted with one of some keys, or not at all. */
-const readableBy = (keyIds: readonly string[]): Condition => {
-  if (keyIds.length === 0) return { sql: "w.secret LIKE 'whsec%'", parameters: [] };
-  const { sql, parameters } = inList(keyIds);
-  return { sql: `(w.secret LIKE 'whsec%' OR SUBSTR(w.secret, 4, 8) IN (${sql}))`, parameters };
-};
-
-/** Failing webhooks come after the others of their owner, and of owners with as many places. */
-const FAILING = 'CASE WHEN w.failing_since IS NULL AND w.attempts = 0 THEN 0 ELSE 1 END';
-
-/** A webhook that has something to do. */
-export type DueWebhook = Pick<WebhookRow, 'id' | 'userId' | 'generation'>;
-
-/**
- * Some webhooks that have something to do: first one of each owner, then the second ones, and so on. In SQL, since TypeORM knows no
- * window functions.
- */
-export const readDue = async (reader: Pick<Reader, 'read'>, due: Condition, limit: number): Promise<DueWebhook[]> => {
-  const rows = await reader.read<{ id: Bytes; user_id: Bytes; generation: number }>(
-    `SELECT d.id, d.user_id, d.generation FROM (
-      SELECT w.id, w.user_id, w.generation, w.lease_until, ${FAILING} AS failing,
-        ROW_NUMBER() OVER (PARTITION BY w.user_id ORDER BY ${FAILING}, w.lease_until, w.id) AS place
-      FROM webhooks w WHERE ${due.sql}) d
-    ORDER BY d.place, d.failing, d.lease_until, d.id LIMIT ${limit}`,
-    due.parameters,
-  );
-  return rows.map(({ id, user_id: userId, generation }) => ({
-    id: idFromBytes(id),
-    userId: idFromBytes(userId),
-    generation,
-  }));
-};
 
 /** A process that delivers, and until when it holds a webhook. */
 export interface Lease {
@@ -155,20 +91,15 @@ export const pullEvents = (
     };
     try {
       const { events, end } = await readEvents(tx, query);
-      const deliveries = events.map(
-        ({ id: eventId, record_id: ofRecord, actor_id: actorId, happened_at: happenedAt, ...event }) => ({
-          ...event,
-          id: newId(now),
-          webhookId: id,
-          eventId: idFromBytes(eventId),
-          recordId: idFromBytes(ofRecord),
-          actorId: actorId && idFromBytes(actorId),
-          happenedAt: new Date(timeFromDb(happenedAt)),
-          state: 'waiting' as const,
-          attempts: 0,
-          nextAt: now,
-        }),
-      );
+      const deliveries = events.map(({ id: eventId, ...event }) => ({
+        ...event,
+        id: newId(now),
+        webhookId: id,
+        eventId,
+        state: 'waiting' as const,
+        attempts: 0,
+        nextAt: now,
+      }));
       await insertRows(tx, 'WebhookDelivery', deliveries);
       await webhooksIn(tx).update({ id }, { position: end.position, positionId: end.id });
       return webhook;
@@ -237,7 +168,7 @@ export const storeAnswers = (
     for (const { delivery, answer } of tried) {
       const attempts = delivery.attempts + 1;
       const next = nextAttempt(now, attempts, answer.retryAfter);
-      const isOver = next === undefined || attempts >= MAX_ATTEMPTS || answer.status === GONE;
+      const isOver = next === undefined || answer.status === GONE;
       const state = isTaken(answer) ? 'delivered' : isOver ? 'failed' : 'waiting';
       await deliveriesIn(tx).update(
         { id: delivery.id },
@@ -306,45 +237,6 @@ export const storeReadable = (
     if (webhook.reason !== reason) await changeState(tx, webhook.id, webhook.state, reason, now);
   });
 
-/**
- * Tells the owners of webhooks that have waited for the time of a lease, and whose secrets are encrypted with other keys than these,
- * that nothing is sent. An instance that has the key would have served them by then. Returns how many.
- */
-export const tellUnreadable = (
-  db: Pick<WorkloadPool, 'transaction'>,
-  keyIds: readonly string[],
-  since: Date,
-  now: Date,
-): Promise<number> => {
-  const readable = readableBy(keyIds);
-  const time = timeToDb(since);
-  return db.transaction((tx) =>
-    tx.execute(
-      `UPDATE webhooks AS w SET reason = ?, updated_at = ?
-      WHERE NOT ${readable.sql} AND w.lease_until <= ? AND (w.reason IS NULL OR w.reason <> ?) AND ${IS_SERVED}
-        AND (w.state IN ('active', 'pending') AND w.next_at <= ? OR w.state = 'active'
-          AND EXISTS (SELECT 1 FROM events e WHERE e.position = w.position + 1 AND e.happened_at <= ?))`,
-      [UNREADABLE, timeToDb(now), ...readable.parameters, time, UNREADABLE, time, time],
-    ),
-  );
-};
-
-/**
- * Since when the webhook waits that has waited longest: for an attempt or a challenge, or for an event that it wants, where nothing
- * that its endpoint leaves unanswered holds that up.
- */
-export const readOverdue = async (reader: Pick<Reader, 'read'>, matchedThrough: number): Promise<Date | undefined> => {
-  const [row] = await reader.read<{ due: string | null; happened: string | null }>(
-    `SELECT MIN(w.next_at) AS due, MIN(e.happened_at) AS happened FROM webhooks w
-    LEFT JOIN events e ON e.position = w.position + 1 AND w.position < ? AND w.state = 'active' AND w.failing_since IS NULL
-    WHERE w.state IN ('active', 'pending') AND ${IS_SERVED}`,
-    [matchedThrough],
-  );
-  const times = [row?.due, row?.happened].flatMap((time) => (time ? [timeFromDb(time)] : []));
-  const first = times.toSorted()[0];
-  return first === undefined ? undefined : new Date(first);
-};
-
 /** Gives a lease back, and notes when the next delivery is due. */
 export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: LeasedWebhook, now: Date): Promise<void> =>
   db.transaction(async (tx) => {
@@ -355,47 +247,3 @@ export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: Leas
     const nextAt = webhook.state === 'pending' ? webhook.nextAt : (next?.nextAt ?? NEVER);
     await webhooksIn(tx).update({ id }, { leaseUntil: now, nextAt });
   });
-
-/** Removes a user as the actor of deliveries, and the names of these tags, which no record has any more. */
-export const eraseFromDeliveries = async (
-  db: Pick<WorkloadPool, 'transaction'>,
-  userId: string,
-  slugs: ReadonlySet<string>,
-): Promise<void> => {
-  await db.transaction((tx) => deliveriesIn(tx).update({ actorId: userId }, { actorId: null }));
-  for (const part of partsOf([...slugs])) {
-    await db.transaction(async (tx) => {
-      const erased = { slug: ERASED_SLUG, recordId: slugId(ERASED_SLUG) };
-      await deliveriesIn(tx).update({ slug: In(part) }, erased);
-      await webhooksIn(tx).update({ recordId: In(part) }, { recordId: ERASED_SLUG });
-    });
-  }
-};
-
-/** The webhook of a delivery `d` is served: only then may what waits for it still be sent. */
-const WAITS_FOR_ATTEMPT = `EXISTS (SELECT 1 FROM webhooks w
-  WHERE w.id = d.webhook_id AND w.state IN ('active', 'pending') AND ${IS_SERVED})`;
-
-/**
- * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused, disabled or of a
- * suspended user. Returns whether there may be more.
- */
-export const sweepDeliveries = async (
-  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
-  now: Date,
-  retentionDays: number,
-): Promise<boolean> => {
-  const rows = await deliveriesIn(db)
-    .createQueryBuilder('d')
-    .select('d.id')
-    .where({
-      state: In(['delivered', 'failed', 'waiting']),
-      happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
-    })
-    .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
-    .limit(SWEPT_AT_ONCE)
-    .getMany();
-  if (rows.length === 0) return false;
-  await db.transaction((tx) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
-  return rows.length === SWEPT_AT_ONCE;
-};

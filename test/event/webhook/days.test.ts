@@ -2,74 +2,94 @@
  * @engines none
  * @tier fast
  */
+import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
 import { createLog } from '../../../src/app/log.ts';
 import { schema } from '../../../src/app/schema.ts';
 import { systemActor } from '../../../src/auth/audit/log.ts';
 import { currentDate } from '../../../src/base/runtime.ts';
 import { Database } from '../../../src/db/database.ts';
-import { newId, storedIdToBytes } from '../../../src/db/values.ts';
+import { newId, NIL_ID, storedIdToBytes } from '../../../src/db/values.ts';
 import { recordEvents } from '../../../src/event/outbox/record.ts';
 import { EventRelay } from '../../../src/event/outbox/relay.ts';
+import { testWebhook } from '../../../src/event/webhook/deliveries.ts';
 import { deliveriesIn, webhooksIn } from '../../../src/event/webhook/entity.ts';
-import type { send } from '../../../src/event/webhook/sender/send.ts';
+import { WebhookSecrets } from '../../../src/event/webhook/secrets.ts';
+import type { Message } from '../../../src/event/webhook/sender/send.ts';
 import { WebhookSender } from '../../../src/event/webhook/sender/sender.ts';
-import { createWebhook } from '../../../src/event/webhook/webhooks.ts';
+import { createWebhook, listWebhooks } from '../../../src/event/webhook/webhooks.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { webhookSecrets } from '../../harness/app/webhook-key.ts';
 import { VirtualWorld } from '../../harness/virtual-world.ts';
 
+// What a webhook gets over hours and days, by a clock of the test.
+
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const policy = { allowed: [], ports: [443], allowsHttp: false };
 const log = createLog('silent', { write: () => undefined });
 const options = { log, now: currentDate, pause: { isPermanent: false, isOn: () => Promise.resolve(false) } };
+const otherSecrets = new WebhookSecrets({ webhookKeys: [randomBytes(32)], databaseUrl: 'sqlite::memory:' });
 
 let world: VirtualWorld;
 afterEach(() => world.end());
 
-/** A webhook whose endpoint answers 503 to all but the challenge. */
-const openDeadEndpoint = async () => {
+/** A webhook whose endpoint answers challenges with 200, and all else with `status`. */
+const openWebhook = async (status: number) => {
   world = new VirtualWorld();
   const db = await Database.open('sqlite::memory:', schema, { recordsEvents: true });
   await db.migrate();
-  const attempts: { at: number; id: string }[] = [];
-  const deliver: typeof send = async ({ headers, body }) => {
-    const { challenge } = (JSON.parse(body) as { data: { challenge?: string } }).data;
-    if (challenge === undefined) attempts.push({ at: world.now, id: headers['webhook-id']! });
-    const answer = { text: '', retryAfter: undefined };
-    return challenge === undefined
-      ? { ...answer, status: 503, body: '' }
-      : { ...answer, status: 200, body: JSON.stringify({ challenge }) };
-  };
   const relay = new EventRelay(db, options);
   const userId = await createUser(db, 'owner', currentDate());
   // Else it would get that event as well.
   await relay.moveNow();
-  const { id } = await db.transaction((tx) =>
-    createWebhook(tx, { userId, url: 'https://dead.example.com/' }, { policy, secrets: webhookSecrets }, systemActor()),
+  const { id, secret } = await db.transaction((tx) =>
+    createWebhook(
+      tx,
+      { userId, url: 'https://hooks.example.com/' },
+      { policy, secrets: webhookSecrets },
+      systemActor(),
+    ),
   );
-  const webhook = () => webhooksIn(db).findOneByOrFail({ id });
-  const sender = new WebhookSender(db, { ...options, policy, secrets: webhookSecrets, deliver });
-  sender.start();
-  await world.pass(1000);
+  const sent: (Message & { at: number })[] = [];
+  const start = (secrets = webhookSecrets): WebhookSender => {
+    const sender = new WebhookSender(db, {
+      ...options,
+      policy,
+      secrets,
+      deliver: (message) => {
+        sent.push({ ...message, at: world.now });
+        const { data } = JSON.parse(message.body) as { data: { challenge?: string } };
+        const answer = { text: '', body: JSON.stringify(data), retryAfter: undefined };
+        return Promise.resolve({ ...answer, status: data.challenge === undefined ? status : 200 });
+      },
+    });
+    sender.start();
+    return sender;
+  };
   const tell = async (record: Uint8Array): Promise<void> => {
     await db.transaction((tx) => recordEvents(tx, [{ type: 'game.created', record }], currentDate()));
     await relay.moveNow();
     await world.pass(1000);
   };
-  const close = async (): Promise<void> => {
-    const closing = Promise.all([sender.close(), db.close()]);
-    await world.pass(0);
-    await closing;
-  };
-  return { db, attempts, webhook, tell, close };
+  return { db, id, userId, secret, sent, start, tell, webhook: () => webhooksIn(db).findOneByOrFail({ id }) };
 };
 
 const aRecord = (): Uint8Array => storedIdToBytes(newId(currentDate()));
 
+/** An active webhook whose endpoint answers 503. */
+const openDeadEndpoint = async () => {
+  const opened = await openWebhook(503);
+  const sender = opened.start();
+  await world.pass(1000);
+  opened.sent.length = 0;
+  return { ...opened, close: () => world.settled(Promise.all([sender.close(), opened.db.close()])) };
+};
+
 /** Delivers one event to an endpoint that is dead, until its webhook is paused. */
 const deadEndpoint = async () => {
-  const { db, attempts, webhook, tell, close } = await openDeadEndpoint();
+  const { db, sent, webhook, tell, close } = await openDeadEndpoint();
   await tell(aRecord());
   for (let pauses = 0; pauses < 20 && (await webhook()).state === 'active'; pauses += 1) {
     world.leap((await webhook()).nextAt.getTime() - world.now);
@@ -78,6 +98,7 @@ const deadEndpoint = async () => {
   const { state, reason } = await webhook();
   const [delivery] = await deliveriesIn(db).find();
   await close();
+  const attempts = sent.map(({ at, headers }) => ({ at, id: headers['webhook-id'] }));
   return { attempts, state, reason, delivery };
 };
 
@@ -111,3 +132,34 @@ describe('an endpoint that is dead for days', () => {
     await close();
   });
 });
+
+test.each(['active', 'pending'] as const)(
+  'secrets sign nothing without their key, and the owner of a webhook that is %s is told',
+  async (state) => {
+    const { db, id, userId, secret, sent, start, webhook } = await openWebhook(200);
+    await db.transaction((tx) => webhooksIn(tx).update({ id }, { state }));
+    if (state === 'active') await db.transaction((tx) => testWebhook(tx, id, systemActor()));
+
+    const without = start(otherSecrets);
+    // Longer than challenges may go without an answer.
+    await world.pass(4 * MINUTE_MS);
+    await world.settled(without.close());
+    expect(sent).toEqual([]);
+    expect(await webhook()).toMatchObject({ state, reason: expect.stringContaining('cannot be decrypted') });
+    // It keeps nothing from an instance that has the key.
+    expect(await webhook()).toMatchObject({ holder: NIL_ID });
+
+    // An instance that has the key shows at once that it is back.
+    const reasonBy = async (secrets: WebhookSecrets) => (await listWebhooks(db, userId, secrets))[0]?.reason;
+    expect(await reasonBy(otherSecrets)).toContain('cannot be decrypted');
+    expect(await reasonBy(webhookSecrets)).toBe(null);
+
+    const withKey = start();
+    await world.pass(MINUTE_MS);
+    expect(await webhook()).toMatchObject({ reason: null });
+    await world.settled(Promise.all([withKey.close(), db.close()]));
+    const { body, headers } = sent[0]!;
+    const [messageId, timestamp] = [headers['webhook-id']!, new Date(Number(headers['webhook-timestamp']) * 1000)];
+    expect(headers['webhook-signature']).toBe(new Webhook(secret).sign(messageId, timestamp, body));
+  },
+);

@@ -1,0 +1,28 @@
+import { AppError } from './errors.ts';
+
+/** A text for callers to hand back, which holds some values: base64url of their JSON. */
+export const packCursor = (values: readonly unknown[]): string =>
+  Buffer.from(JSON.stringify(values)).toString('base64url');
+
+/**
+ * The values in such a text. `accepts` holds a check for each of them.
+ * @throws AppError CURSOR_INVALID for a text that we did not make
+ */
+export const unpackCursor = (
+  cursor: string,
+  accepts: readonly ((value: unknown) => boolean)[],
+  hint?: string,
+): unknown[] => {
+  let values: unknown;
+  try {
+    values = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    values = undefined;
+  }
+  const isOurs =
+    Array.isArray(values) &&
+    values.length === accepts.length &&
+    accepts.every((accept, index) => accept((values as unknown[])[index]));
+  if (!isOurs) throw new AppError('CURSOR_INVALID', { hint });
+  return values as unknown[];
+};
