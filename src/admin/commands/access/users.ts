@@ -1,7 +1,7 @@
 import { currentDate } from '../../../base/runtime.ts';
 import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
+import { countsOf, deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
 import { createUser, idOfUser, listUsers, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
 import {
@@ -113,13 +113,9 @@ const remove = databaseCommand({
   input: { id: userId, yes: flag('delete the user'), json: jsonObject },
   examples: [EXAMPLE_ID, `${EXAMPLE_ID} --yes`],
   run: async (db, { id, yes, json }) => {
-    const { nickname, games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys } = await readUserState(
-      db,
-      id,
-    );
+    const state = await readUserState(db, id);
     if (yes) await deleteUser(db, id, systemActor());
-    const counts = { games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys };
-    printObject({ id, nickname, ...counts, deleted: yes }, json);
+    printObject({ id, nickname: state.nickname, ...countsOf(state), deleted: yes }, json);
     if (!yes) note(`Nothing was deleted. Delete all this with: ${PROGRAM} users delete ${id} --yes`);
   },
 });
