@@ -1,46 +1,45 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { beginCall, CommandError, type CommonOptions, PROGRAM } from './commands/shared/common.ts';
-import { faultsOf } from './commands/shared/faults.ts';
+import { callOf, type MakeCommand } from './commands/shared/command.ts';
+import { beginCall, CommandError, type CommonOptions, faultsOf, PROGRAM, USAGE } from './commands/shared/common.ts';
 import { auditActor } from '../config/variables.ts';
 import { release } from '../base/version.ts';
 
 const FAILURE = 1;
-const USAGE = 2;
 /** And the number of the signal. */
 const SIGNALLED = 128;
 
 /**
  * The commands, in the order of the help. Only the one that is called is loaded: `serve` would start a third of a second later with all.
  */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./commands/serve.ts')).serveCommand(),
-  mcp: async () => (await import('./commands/mcp.ts')).mcpCommand(),
-  migrate: async () => (await import('./commands/database/migrate.ts')).migrateCommand(),
-  maintenance: async () => (await import('./commands/database/maintenance.ts')).maintenanceCommand(),
-  doctor: async () => (await import('./commands/database/doctor.ts')).doctorCommand(),
-  status: async () => (await import('./commands/database/status.ts')).statusCommand(),
-  backup: async () => (await import('./commands/database/backup.ts')).backupCommand(),
-  restore: async () => (await import('./commands/database/restore.ts')).restoreCommand(),
-  users: async () => (await import('./commands/access/users.ts')).usersCommand(),
-  keys: async () => (await import('./commands/access/keys.ts')).keysCommand(),
-  webhooks: async () => (await import('./commands/access/webhooks.ts')).webhooksCommand(),
-  games: async () => (await import('./commands/content/records.ts')).gamesCommand(),
-  images: async () => (await import('./commands/content/records.ts')).imagesCommand(),
-  tags: async () => (await import('./commands/content/tags.ts')).tagsCommand(),
-  audit: async () => (await import('./commands/access/audit.ts')).auditCommand(),
-  export: async () => (await import('./commands/database/export.ts')).exportCommand(),
-  import: async () => (await import('./commands/database/import.ts')).importCommand(),
-  seed: async () => (await import('./commands/content/seed.ts')).seedCommand(),
-  reconcile: async () => (await import('./commands/database/reconcile.ts')).reconcileCommand(),
-  reindex: async () => (await import('./commands/database/reindex.ts')).reindexCommand(),
-  verify: async () => (await import('./commands/testing/verify.ts')).verifyCommand(),
-  'verify-cleanup': async () => (await import('./commands/testing/verify-cleanup.ts')).verifyCleanupCommand(),
-  impact: async () => (await import('./commands/testing/impact.ts')).impactCommand(),
-  'can-i-deploy': async () => (await import('./commands/testing/impact.ts')).canIDeployCommand(),
-  record: async () => (await import('./commands/testing/record.ts')).recordCommand(),
-  contract: async () => (await import('./commands/testing/contract.ts')).contractCommand(),
-  'mock-server': async () => (await import('./commands/testing/mock-server.ts')).mockServerCommand(),
-  'fault-server': async () => (await import('./commands/testing/mock-server.ts')).mockServerCommand('fault-server'),
+const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+  serve: async () => (await import('./commands/serve.ts')).serveCommand,
+  mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  migrate: async () => (await import('./commands/database/migrate.ts')).migrateCommand,
+  maintenance: async () => (await import('./commands/database/maintenance.ts')).maintenanceCommand,
+  doctor: async () => (await import('./commands/database/doctor.ts')).doctorCommand,
+  status: async () => (await import('./commands/database/status.ts')).statusCommand,
+  backup: async () => (await import('./commands/database/backup.ts')).backupCommand,
+  restore: async () => (await import('./commands/database/restore.ts')).restoreCommand,
+  users: async () => (await import('./commands/access/users.ts')).usersCommand,
+  keys: async () => (await import('./commands/access/keys.ts')).keysCommand,
+  webhooks: async () => (await import('./commands/access/webhooks.ts')).webhooksCommand,
+  games: async () => (await import('./commands/content/records.ts')).gamesCommand,
+  images: async () => (await import('./commands/content/records.ts')).imagesCommand,
+  tags: async () => (await import('./commands/content/tags.ts')).tagsCommand,
+  audit: async () => (await import('./commands/access/audit.ts')).auditCommand,
+  export: async () => (await import('./commands/database/export.ts')).exportCommand,
+  import: async () => (await import('./commands/database/import.ts')).importCommand,
+  seed: async () => (await import('./commands/content/seed.ts')).seedCommand,
+  reconcile: async () => (await import('./commands/database/reconcile.ts')).reconcileCommand,
+  reindex: async () => (await import('./commands/database/reindex.ts')).reindexCommand,
+  verify: async () => (await import('./commands/testing/verify.ts')).verifyCommand,
+  'verify-cleanup': async () => (await import('./commands/testing/verify-cleanup.ts')).verifyCleanupCommand,
+  impact: async () => (await import('./commands/testing/impact.ts')).impactCommand,
+  'can-i-deploy': async () => (await import('./commands/testing/impact.ts')).canIDeployCommand,
+  record: async () => (await import('./commands/testing/record.ts')).recordCommand,
+  contract: async () => (await import('./commands/testing/contract.ts')).contractCommand,
+  'mock-server': async () => (await import('./commands/testing/mock-server.ts')).mockServerCommand,
+  'fault-server': async () => (await import('./commands/testing/mock-server.ts')).mockServerCommand,
 };
 /** A former name of a command, which the help does not list. */
 const HIDDEN = 'fault-server';
@@ -52,14 +51,12 @@ const createProgram = async (name = ''): Promise<Command> => {
     .version(release, '-V, --version', 'print the version and, after a plus sign, the build')
     .hook('preAction', (_, command) => beginCall(command.opts<CommonOptions>()));
   const named = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  const commands = await Promise.all(named ? [named()] : Object.values(COMMANDS).map((load) => load()));
-  for (const command of commands) program.addCommand(command, { hidden: command.name() === HIDDEN });
+  const loaded = await Promise.all(
+    (named ? [[name, named] as const] : Object.entries(COMMANDS)).map(async ([called, load]) => (await load())(called)),
+  );
+  for (const command of loaded) program.addCommand(command, { hidden: command.name() === HIDDEN });
   return program;
 };
-
-/** The full name of a command, with the program. */
-const callOf = (command: Command): string =>
-  command.parent ? `${callOf(command.parent)} ${command.name()}` : command.name();
 
 /** Commands that do not work on a database, or log which one it is. */
 const APART = ['serve', 'mcp', 'verify', 'mock-server', 'fault-server'];

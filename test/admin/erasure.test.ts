@@ -25,9 +25,9 @@ import { createWebhook } from '../../src/event/webhook/webhooks.ts';
 import { pullEvents } from '../../src/event/webhook/sender/store.ts';
 import { createUser, deleteUserRow } from '../../src/user/service.ts';
 import { type ProcedureId, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
-import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { engine } from '../harness/app/database.ts';
+import { killedAfter, operatorOf } from '../harness/app/operator.ts';
 import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { repeating } from '../harness/documents/repeating.ts';
 import { until } from '../harness/until.ts';
@@ -56,13 +56,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const cli = (...args: string[]): ReturnType<typeof runCommand> =>
-  runCommand(args, { env: { DATABASE_URL: app.databaseUrl } });
-const ran = async (...args: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await cli(...args);
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
-};
+const { cli, ran, json } = operatorOf(() => app.databaseUrl);
 
 /** All columns that can hold a text or bytes, as the engine lists them. */
 const textColumns = async (): Promise<{ table: string; column: string }[]> => {
@@ -304,7 +298,7 @@ describe('users erase', () => {
   test('shows what would go, and takes nothing', async () => {
     const before = await columnsWith(NEEDLE);
     for (const args of [[], ['--dry-run']]) {
-      const [preview] = JSON.parse(`[${await ran('users', 'erase', made.person.id, ...args, '--json')}]`) as object[];
+      const [preview] = await json('users', 'erase', made.person.id, ...args);
       expect(preview).toEqual({
         id: made.person.id,
         games: 3,
@@ -415,10 +409,7 @@ describe('users erase', () => {
   });
 
   test('leaves the entries of the audit, without names', async () => {
-    const entries = (await ran('audit', 'list', '--json'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { action: string; subject: string; before: unknown; after: unknown });
+    const entries = await json<{ action: string }>('audit', 'list');
     const about = entries.filter((entry) => JSON.stringify(entry).includes(made.person.id));
     expect(about.length).toBeGreaterThanOrEqual(exported['auditEntries']!.length);
     expect(about).toContainEqual(expect.objectContaining({ action: 'users create', after: { nickname: '[erased]' } }));
@@ -495,19 +486,9 @@ describe('users erase', () => {
     const person = await app.aUser({ nickname: text('interrupted') });
     await app.aGame({ title: text('i'), gameType: NEEDLE, tagNames: [text('i')] }, person);
     await hideRecord(db, removableGames, (await app.aGame({ title: text('j') }, person)).id, { reason: text('r'), by });
-    const original = db.transaction;
     let interruptions = 0;
     for (let transactions = 0; ; transactions += 1) {
-      let left = transactions;
-      db.transaction = (...args) => {
-        if ((left -= 1) < 0) throw new Error('killed');
-        return original.apply(db, args) as never;
-      };
-      const isDone = await eraseUser(db, person.id, { ...options, vacuum: false }).then(
-        () => true,
-        () => false,
-      );
-      db.transaction = original;
+      const isDone = await killedAfter(db, transactions, () => eraseUser(db, person.id, { ...options, vacuum: false }));
       // As if the lease of the one that was killed had run out.
       await db.transaction((tx) => tx.execute('UPDATE search_kinds SET held_until = 0'));
       if (isDone) break;

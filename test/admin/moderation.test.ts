@@ -20,7 +20,7 @@ import { schema, searchKinds } from '../../src/app/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { insertUsers } from '../../src/user/service.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
-import { runCommand } from '../harness/app/command.ts';
+import { killedAfter, operatorOf } from '../harness/app/operator.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 
 // What operators do to users, records and tags beside a running service.
@@ -48,15 +48,9 @@ const by = systemActor();
 const settle = () => Promise.resolve();
 const unsettled = { hide: true, settle };
 
-const cli = (...args: string[]): ReturnType<typeof runCommand> =>
-  runCommand(args, { env: { DATABASE_URL: app.databaseUrl } });
-
-/** What a command prints as JSON. */
-const json = async <T>(...args: string[]): Promise<T> => {
-  const { code, stdout, stderr } = await cli(...args, '--json');
-  if (code !== 0) throw new Error(stderr);
-  return JSON.parse(stdout) as T;
-};
+const { cli, json: rows } = operatorOf(() => app.databaseUrl);
+/** The object that a command prints. */
+const json = async (...args: string[]): Promise<unknown> => (await rows(...args))[0];
 
 const expectAllExact = async (): Promise<void> => {
   await expectExactCounts(db);
@@ -64,22 +58,12 @@ const expectAllExact = async (): Promise<void> => {
 };
 
 interface Entry {
-  at: string;
-  actor: string;
   action: string;
-  subject: string;
   before: unknown;
-  after: unknown;
 }
 
-const audit = async (action: string): Promise<Entry[]> => {
-  const { stdout } = await cli('audit', 'list', '--json');
-  const entries = stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Entry);
-  return entries.filter((entry) => entry.action === action);
-};
+const audit = async (action: string): Promise<Entry[]> =>
+  (await rows<Entry>('audit', 'list')).filter((entry) => entry.action === action);
 
 /** Has a user mark all records. */
 const mark = async ({ key }: TestUser, games: readonly { id: string }[], posts: readonly { id: string }[]) => {
@@ -201,31 +185,20 @@ describe('a suspended user', () => {
   });
 
   test('goes on being hidden, or shown, where that was interrupted', async () => {
-    const original = db.transaction;
-    let left = 0;
-    const interrupted = async (work: () => Promise<unknown>, transactions: number): Promise<void> => {
-      left = transactions;
-      db.transaction = (...args) => {
-        if ((left -= 1) < 0) throw new Error('killed');
-        return original.apply(db, args) as never;
-      };
-      await work().catch(() => undefined);
-      db.transaction = original;
-    };
     for (const transactions of [1, 2, 3]) {
-      await interrupted(() => suspendUser(db, author.id, by, unsettled), transactions);
+      await killedAfter(db, transactions, () => suspendUser(db, author.id, by, unsettled));
       await expectAllExact();
     }
     await suspendUser(db, author.id, by, unsettled);
     expect((await seen(author, 'veiled')).games).toEqual([]);
     for (const transactions of [1, 2, 3, 4, 5]) {
-      await interrupted(() => unsuspendUser(db, author.id, by), transactions);
+      await killedAfter(db, transactions, () => unsuspendUser(db, author.id, by));
       // What is half shown is found, and nothing else is wrong.
       await expectExactCounts(db);
       for (const { field } of await reconcile(db, { fix: false })) expect(field).toBe('hidden_records');
     }
     // What is half shown can be hidden again.
-    await interrupted(() => unsuspendUser(db, author.id, by), 2);
+    await killedAfter(db, 2, () => unsuspendUser(db, author.id, by));
     await suspendUser(db, author.id, by, unsettled);
     await unsuspendUser(db, author.id, by);
     await expectAllExact();

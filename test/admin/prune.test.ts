@@ -15,7 +15,7 @@ import { Database } from '../../src/db/database.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
-import { runCommand } from '../harness/app/command.ts';
+import { operatorOf } from '../harness/app/operator.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 
 let app: TestApp;
@@ -40,16 +40,7 @@ beforeEach(async () => {
   await deleteUnusedTags(db, await findUnusedTags(db, { merged: true }));
 });
 
-const cli = (...args: string[]): ReturnType<typeof runCommand> =>
-  runCommand(args, { env: { DATABASE_URL: app.databaseUrl } });
-const json = async (...args: string[]): Promise<unknown[]> => {
-  const { code, stdout, stderr } = await cli(...args, '--json');
-  if (code !== 0) throw new Error(stderr);
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as unknown);
-};
+const { cli, json } = operatorOf(() => app.databaseUrl);
 const drop = (id: string) => deleteRecord(db, removableGames, id, by);
 const slugs = async (): Promise<string[]> => (await findUnusedTags(db)).map(({ slug }) => slug);
 const totalOf = async (instance: TestApp, slug: string): Promise<number> =>
@@ -71,7 +62,7 @@ describe('tags prune', () => {
     expect((await cli('tags', 'prune')).stderr).toContain('Nothing was deleted.');
     expect(await json('tags', 'prune', '--yes')).toEqual(due.map((tag) => ({ ...tag, deleted: true })));
     expect(await slugs()).toEqual([]);
-    const entries = (await json('audit', 'list')) as { action: string; before: unknown }[];
+    const entries = await json<{ action: string }>('audit', 'list');
     expect(entries.filter(({ action }) => action === 'tags prune')).toMatchObject([{ before: { tags: due } }]);
     expect(await totalOf(app, 'kept')).toBe(1);
   });

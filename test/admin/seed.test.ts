@@ -36,7 +36,7 @@ describe('seed', () => {
     ['--until <date>', '1999-12-31', DAY],
     ['--until <date>', '2026-04-01T00:00:00Z', DAY],
   ])('%s "%s" is refused in words', (option, value, words) => {
-    const command = seedCommand()
+    const command = seedCommand('seed')
       .exitOverride()
       .configureOutput({ writeErr: () => {} });
     const [flag = ''] = option.split(' ');

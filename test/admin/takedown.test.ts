@@ -15,7 +15,7 @@ import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes } from '../../src/db/values.ts';
 import { schema } from '../../src/app/schema.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
-import { runCommand } from '../harness/app/command.ts';
+import { killedAfter, operatorOf } from '../harness/app/operator.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { isReplay, repeating } from '../harness/documents/repeating.ts';
 
@@ -50,16 +50,7 @@ const hideGame = (id: string, reason = 'stolen') => hideRecord(db, removableGame
 const hidePost = (id: string, reason = 'stolen') => hideRecord(db, removableImages, id, { reason, by });
 const unsettled = { hide: true, settle: () => Promise.resolve() };
 
-const cli = (...args: string[]): ReturnType<typeof runCommand> =>
-  runCommand(args, { env: { DATABASE_URL: app.databaseUrl } });
-const json = async (...args: string[]): Promise<unknown[]> => {
-  const { code, stdout, stderr } = await cli(...args, '--json');
-  if (code !== 0) throw new Error(stderr);
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as unknown);
-};
+const { cli, json } = operatorOf(() => app.databaseUrl);
 
 const page = { limit: 50, page: 1 };
 
@@ -141,7 +132,7 @@ describe('a game that is taken down', () => {
     const back = await app.call('game.getById', { id: game.id }, fan.key);
     expect({ ...back, viewCount: 0 }).toEqual({ ...whole, viewCount: 0 });
     expect(await json('games', 'hidden')).toEqual([]);
-    const entries = (await json('audit', 'list')) as { action: string; before: unknown; after: unknown }[];
+    const entries = await json<{ action: string }>('audit', 'list');
     expect(entries.filter(({ action }) => action.startsWith('games '))).toMatchObject([
       {
         action: 'games hide',
@@ -218,23 +209,14 @@ describe('games that filters select', () => {
     for (const id of ids.slice(-4)) await other.fail('game.getById', { id }, 404);
     expect(idsOf(await json('games', 'hidden', ...filters))).toEqual(ids);
     expect(await json('games', 'hidden', '--reason', 'ticket')).toEqual([]);
-    const acts = (await json('audit', 'list', '--action', 'games hide', '--subject', ids[0]!)) as Record<
-      string,
-      object
-    >[];
-    expect(acts).toMatchObject([{ subject: 'games (100)', after: { reason: 'ticket 7' } }]);
+    expect(await json('audit', 'list', '--action', 'games hide', '--subject', ids[0]!)).toMatchObject([
+      { subject: 'games (100)', after: { reason: 'ticket 7' } },
+    ]);
 
     const showing = ['games', 'unhide', '--author', hacked.id, '--reason', 'ticket 7'];
     expect((await json(...showing)).length).toBe(103);
     // Half of a part: its records are there again without what they had.
-    const original = db.transaction;
-    let left = 1;
-    db.transaction = (...args) => {
-      if ((left -= 1) < 0) throw new Error('killed');
-      return original.apply(db, args) as never;
-    };
-    await expect(unhideAll(db, removableGames, part, by)).rejects.toThrow('killed');
-    db.transaction = original;
+    expect(await killedAfter(db, 1, () => unhideAll(db, removableGames, part, by))).toBe(false);
     expect((await cli(...showing, '--yes')).stderr).toBe('103 games are shown.\n');
     expect(await app.call('user.getProfile', { id: hacked.id })).toEqual(before);
     expect((await app.call('game.getById', { id: ids[0]! })).favoriteCount).toBe(1);
@@ -250,7 +232,7 @@ describe('games that filters select', () => {
     const hiding = ['games', 'hide', ...filters, '--until', '2999-01-01', '--reason', 'ticket 8', '--yes'];
     expect(idsOf(await json(...hiding))).toEqual([second, third]);
     await unsuspendUser(db, hacked.id, by);
-    const reasons = (await json('games', 'hidden', ...filters)) as { hiddenReason: string }[];
+    const reasons = await json<{ hiddenReason: string }>('games', 'hidden', ...filters);
     expect(reasons.map(({ hiddenReason }) => hiddenReason)).toEqual(['an older ticket', 'ticket 8', 'ticket 8']);
     // While their author is hidden, they are no more than that.
     await suspendUser(db, hacked.id, by, unsettled);
@@ -421,14 +403,7 @@ describe('reconcile', () => {
     const { id } = await app.aGame({}, author);
     await app.call('game.toggleFavorite', { gameId: id }, fan.key);
     await hideGame(id);
-    const original = db.transaction;
-    let left = 1;
-    db.transaction = (...args) => {
-      if ((left -= 1) < 0) throw new Error('killed');
-      return original.apply(db, args) as never;
-    };
-    await expect(unhideRecord(db, removableGames, id, by)).rejects.toThrow('killed');
-    db.transaction = original;
+    expect(await killedAfter(db, 1, () => unhideRecord(db, removableGames, id, by))).toBe(false);
     expect((await app.call('game.getById', { id }, fan.key)).favoriteCount).toBe(0);
     await rightAgain({ field: 'hidden_records', ids: [id] });
     const { favoriteCount, viewer } = await app.call('game.getById', { id }, fan.key);

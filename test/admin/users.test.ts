@@ -5,18 +5,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUser as createUserRow } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
-import { runCommand } from '../harness/app/command.ts';
+import { operatorOf } from '../harness/app/operator.ts';
 import { withDatabase } from '../harness/http/load.ts';
-import type { Environment } from '../harness/app/program.ts';
 
 let database: TestDatabase;
-let env: Environment;
 
 describe('users command', () => {
   beforeAll(async () => {
     database = await createDatabase();
-    env = { DATABASE_URL: database.url };
-    await runCommand(['migrate'], { env });
+    await ran('migrate');
   });
 
   afterAll(() => database.drop());
@@ -30,28 +27,19 @@ describe('users command', () => {
     createdAt: string;
   }
 
+  const { cli, ran, json } = operatorOf(() => database.url);
+
   const createUser = async (nickname: string): Promise<string> => {
-    const { code, stdout, stderr } = await runCommand(['users', 'create', '--nickname', nickname], { env });
+    const { code, stdout, stderr } = await cli('users', 'create', '--nickname', nickname);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return stdout;
   };
 
-  const listUsers = async (): Promise<ListedUser[]> => {
-    const { code, stdout, stderr } = await runCommand(['users', 'list', '--json'], { env });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    return stdout
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as ListedUser);
-  };
+  const listUsers = (): Promise<ListedUser[]> => json<ListedUser>('users', 'list');
 
   test('the list of no users is empty', async () => {
-    expect(await runCommand(['users', 'list'], { env })).toEqual({
-      code: 0,
-      stdout: 'ID  CREATED  NICKNAME\n',
-      stderr: '',
-    });
-    expect(await runCommand(['users', 'list', '--json'], { env })).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await cli('users', 'list')).toEqual({ code: 0, stdout: 'ID  CREATED  NICKNAME\n', stderr: '' });
+    expect(await cli('users', 'list', '--json')).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
   test('create prints the id alone, and the list shows the users from the oldest', async () => {
@@ -69,7 +57,7 @@ describe('users command', () => {
       expect(new Date(createdAt) >= before && new Date(createdAt) <= after).toBe(true);
     }
 
-    const { stdout } = await runCommand(['users', 'list'], { env });
+    const stdout = await ran('users', 'list');
     const rows = users.map(({ id, createdAt, nickname }) => `${id}  ${createdAt}  ${nickname}`);
     expect(stdout.split('\n')[0]).toBe(`${'ID'.padEnd(36)}  ${'CREATED'.padEnd(24)}  NICKNAME`);
     expect(stdout.split('\n')).toEqual(expect.arrayContaining(rows));
@@ -83,7 +71,7 @@ describe('users command', () => {
   });
 
   test.each(['a\u001B[2Jb', 'a\nb', 'c\u202Ed'])('a nickname is one line: %j', async (nickname) => {
-    const { code, stdout, stderr } = await runCommand(['users', 'create', '--nickname', nickname], { env });
+    const { code, stdout, stderr } = await cli('users', 'create', '--nickname', nickname);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--nickname[^]* must be one line without .*: it holds U\+(001B|000A|202E)\.$/m);
   });
@@ -92,32 +80,25 @@ describe('users command', () => {
     const nickname = 'a\u001B[2Jb\nc\u202Ed\u009F';
     const id = await withDatabase(database.url, (db) => createUserRow(db, nickname, new Date()));
 
-    const { stdout } = await runCommand(['users', 'list'], { env });
+    const stdout = await ran('users', 'list');
     expect(
       stdout
         .split('\n')
         .find((line) => line.startsWith(id))
         ?.split('  ')[2],
     ).toBe(String.raw`a\u001b[2Jb\u000ac\u202ed\u009f`);
-    const { stdout: json } = await runCommand(['users', 'list', '--json'], { env });
-    expect(json).toContain(String.raw`"nickname":"a\u001b[2Jb\nc\u202ed\u009f"`);
+    expect(await ran('users', 'list', '--json')).toContain(String.raw`"nickname":"a\u001b[2Jb\nc\u202ed\u009f"`);
     expect(await listUsers()).toContainEqual({ id, nickname, createdAt: expect.any(String) });
   });
 
   test('are found by a part of the nickname in any case and width, and one is shown by the whole of it', async () => {
     const [one, other] = [await createUser('ＳＥＥＫ１'), await createUser('Seek 2')];
-    const found = async (text: string): Promise<string[]> => {
-      const { stdout } = await runCommand(['users', 'list', '--search', text, '--json'], { env });
-      return stdout
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => (JSON.parse(line) as ListedUser).id);
-    };
+    const found = async (text: string): Promise<string[]> =>
+      (await json<ListedUser>('users', 'list', '--search', text)).map(({ id }) => id);
     expect(await found('sEEk')).toEqual([one.trim(), other.trim()]);
     expect(await found('seek1')).toEqual([one.trim()]);
     expect(await found('seek%')).toEqual([]);
-    const { stdout } = await runCommand(['users', 'show', 'Seek 2', '--json'], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ id: other.trim(), nickname: 'Seek 2', games: 0 });
-    expect((await runCommand(['users', 'show', 'Seek'], { env })).code).toBe(1);
+    expect(await json('users', 'show', 'Seek 2')).toMatchObject([{ id: other.trim(), nickname: 'Seek 2', games: 0 }]);
+    expect((await cli('users', 'show', 'Seek')).code).toBe(1);
   });
 });

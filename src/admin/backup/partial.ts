@@ -33,7 +33,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Removes what others left in a folder that were killed: those of this machine, and what is a day old. */
+/** Deletes temporary files of killed processes of this machine, and any older than a day. */
 const sweep = (folder: string): void => {
   for (const name of readdirSync(folder)) {
     const [, host, pid] = NAME.exec(name) ?? [];

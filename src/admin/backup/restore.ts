@@ -26,7 +26,7 @@ import { companionsOf, isSame, type Partial, sync, withPartial } from './partial
 
 const OWNER_ONLY_FOLDER = 0o700;
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** The file of the database, which need not be there. */
   database: string;
   /** The backup. */

@@ -28,7 +28,7 @@ export interface Series {
 }
 
 /** A place for a backup: a file, or a folder that holds those of a database by their times. */
-export type Target = { file: string; series?: never } | { file: string; series: Series };
+type Target = { file: string; series?: never } | { file: string; series: Series };
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 

@@ -1,28 +1,23 @@
-import { Command } from 'commander';
 import { keyOption } from './shared/arguments.ts';
-import { assertThere, examples, readSettings } from './shared/common.ts';
+import { command } from './shared/command.ts';
+import { assertThere, readSettings } from './shared/common.ts';
 
-interface McpCommandOptions {
-  key?: string;
-}
-
-export const mcpCommand = (): Command =>
-  new Command('mcp')
-    .summary('serve the API to an AI assistant (MCP)')
-    .description(
-      'Speaks the Model Context Protocol on standard input and output, for an assistant that starts this program. Each ' +
-        'operation of the API is a tool; the key decides which are there. It works on the database itself and needs no ' +
-        'running service. The log goes to standard error. It ends when its input does, or on SIGTERM or SIGINT. A ' +
-        'running service speaks the same protocol over HTTP at /mcp.',
-    )
-    .addOption(keyOption('the API key to call with; without one only public operations are there.'))
-    .addHelpText('after', examples('mcp'))
-    .action(async ({ key }: McpCommandOptions) => {
-      const config = readSettings({ logs: true });
-      assertThere(config);
-      // Loading the server takes longer than any other command runs.
-      const { serveMcp } = await import('../../app/mcp-stdio.ts');
-      await serveMcp(config, key === '' ? undefined : key);
-      // Output that the client never reads would keep this process alive.
-      if (process.stdout.writableLength > 0) process.exit();
-    });
+export const mcpCommand = command({
+  summary: 'serve the API to an AI assistant (MCP)',
+  description:
+    'Speaks the Model Context Protocol on standard input and output, for an assistant that starts this program. Each ' +
+    'operation of the API is a tool; the key decides which are there. It works on the database itself and needs no ' +
+    'running service. The log goes to standard error. It ends when its input does, or on SIGTERM or SIGINT. A ' +
+    'running service speaks the same protocol over HTTP at /mcp.',
+  input: { key: keyOption('the API key to call with; without one only public operations are there.') },
+  examples: [''],
+  run: async ({ key }) => {
+    const config = readSettings({ logs: true });
+    assertThere(config);
+    // Loading the server takes longer than any other command runs.
+    const { serveMcp } = await import('../../app/mcp-stdio.ts');
+    await serveMcp(config, key === '' ? undefined : key);
+    // Output that the client never reads would keep this process alive.
+    if (process.stdout.writableLength > 0) process.exit();
+  },
+});

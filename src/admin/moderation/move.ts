@@ -16,7 +16,7 @@ import { commandOf } from './kinds.ts';
 export class MoveError extends Error {}
 
 /** The users between whom records change hands. */
-export interface Owners {
+interface Owners {
   from: string;
   to: string;
 }

@@ -13,7 +13,7 @@ import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
 /** A record as operators see it. */
-export interface RecordState {
+interface RecordState {
   id: string;
   title: string;
   author: { id: string; nickname: string };

@@ -6,7 +6,7 @@ import type { Transaction } from '../../db/connection.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 
 /** Why records are removed or shown again, for the audit log. */
-export interface Reason {
+interface Reason {
   by: Actor;
   action: string;
   /** The subject of the audit event; the records themselves by default. */

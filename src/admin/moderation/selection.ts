@@ -21,7 +21,7 @@ export interface Selection {
 }
 
 /** A record that is meant. */
-export interface Selected {
+interface Selected {
   id: string;
   createdAt: string;
   authorId: string;
@@ -29,7 +29,7 @@ export interface Selected {
 }
 
 /** A hidden record that is meant. */
-export interface SelectedHidden extends Selected {
+interface SelectedHidden extends Selected {
   /** Since when it is hidden by itself, and why. */
   hiddenAt: string | null;
   hiddenReason: string | null;

@@ -28,8 +28,8 @@ const settled = (): Promise<unknown> => sleep(SETTLE_MS);
 
 type ModeratedProfile = ReturnType<typeof userProfileView>;
 
-/** A user as operators see them. */
-export interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePostCount'> {
+/** The counts of a user. */
+export interface UserCounts {
   games: number;
   imagePosts: number;
   hiddenGames: number;
@@ -37,6 +37,20 @@ export interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePo
   /** Favorites and reactions that the user gave. */
   engagement: number;
   keys: number;
+}
+
+/** The counts alone. */
+export const countsOf = ({
+  games,
+  imagePosts,
+  hiddenGames,
+  hiddenImagePosts,
+  engagement,
+  keys,
+}: UserCounts): UserCounts => ({ games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys });
+
+/** A user as operators see them. */
+interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePostCount'>, UserCounts {
   suspendedAt: string | null;
   hiddenAt: string | null;
   updatedAt: string;

@@ -8,9 +8,9 @@ import { Indexer } from '../../search/indexing/indexer.ts';
 import { defaultSizes } from '../../search/sizes.ts';
 import { deleteUnusedTags, findUnusedTags } from '../moderation/unused-tags.ts';
 import { deleteUnusedTypes } from '../moderation/unused-types.ts';
-import { deleteAs } from '../moderation/users.ts';
+import { deleteAs, type UserCounts } from '../moderation/users.ts';
 import { eraseNames } from './audit.ts';
-import { type ErasureCounts, NOTHING, readUserCounts, type UserCounts } from './preview.ts';
+import { type ErasureCounts, NOTHING, readUserCounts } from './preview.ts';
 import { eraseFromEvents, eraseSlugs } from '../../event/outbox/erase.ts';
 import { eraseFromDeliveries } from '../../event/webhook/deliveries.ts';
 import { deleteAnswers, deleteHiddenMarks } from './remains.ts';
@@ -30,7 +30,7 @@ interface ErasureOptions {
 }
 
 /** The counts of an erasure that is done. */
-export interface Erased extends ErasureCounts {
+interface Erased extends ErasureCounts {
   /** Whether the file of the database was rewritten. */
   vacuumed: boolean;
 }

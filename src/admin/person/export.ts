@@ -21,7 +21,7 @@ import type { ImagePostColumns } from '../../image/entity.ts';
 import { imageKind } from '../../image/kind.ts';
 import { usersIn } from '../../user/entity.ts';
 import { readHiddenOf } from '../moderation/hidden/read.ts';
-import { type ExportedColumns, gameLine, imageLine, userLine } from '../transfer/views.ts';
+import { type ExportedColumns, gameLine, imageLine, userLine } from '../transfer/records.ts';
 import { entriesAbout, onlyAbout } from './audit.ts';
 import { listOwnWebhooks } from '../../event/webhook/webhooks.ts';
 

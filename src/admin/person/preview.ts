@@ -10,20 +10,9 @@ import { countEventsBy } from '../../event/outbox/erase.ts';
 import { removableKinds } from '../moderation/kinds.ts';
 import { findUnusedTags, readMerged, usedByHidden } from '../moderation/unused-tags.ts';
 import { countUnusedTypes } from '../moderation/unused-types.ts';
-import { readUserState } from '../moderation/users.ts';
+import { countsOf, readUserState, type UserCounts } from '../moderation/users.ts';
 import { countEntriesAbout, isDeleted } from './audit.ts';
 import { countAnswers } from './remains.ts';
-
-/** The counts of a user. */
-export interface UserCounts {
-  games: number;
-  imagePosts: number;
-  hiddenGames: number;
-  hiddenImagePosts: number;
-  /** Favorites and reactions that the user gave. */
-  engagement: number;
-  keys: number;
-}
 
 /** The counts of an erasure. */
 export interface ErasureCounts extends UserCounts {
@@ -92,8 +81,7 @@ export const NOTHING: UserCounts = {
 /** The counts of a user; `NOTHING` for one who was deleted before, but left traces. @throws AppError USER_NOT_FOUND */
 export const readUserCounts = async (db: Database, id: string): Promise<UserCounts> => {
   try {
-    const { games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys } = await readUserState(db, id);
-    return { games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys };
+    return countsOf(await readUserState(db, id));
   } catch (error) {
     const isMissing = error instanceof AppError && error.reason === 'USER_NOT_FOUND';
     if (isMissing && isId(id) && (await isDeleted(db, id))) return NOTHING;

@@ -37,7 +37,7 @@ interface CountedRows {
 export interface CheckedTable {
   table: string;
   compared: readonly Compared[];
-  /** For each that is compared, the rows that it counts, if shards hold them apart from what has them. */
+  /** Per counter: the child rows to count, when they may be on another shard than the parent. */
   apart?: readonly CountedRows[];
   /** Corrects a row, which is locked: `actual` are the values in the order of `compared`. */
   repair: (tx: Transaction, id: RowId, actual: readonly ColumnValue[]) => Promise<void>;

@@ -12,14 +12,22 @@ type Cell = string | number | undefined;
 
 const cellOf = (cell: Cell): string => (cell === undefined ? '–' : escapeHtml(String(cell)));
 
-const table = (headings: readonly string[], rows: readonly (readonly Cell[])[], empty: string): string => {
-  if (rows.length === 0) return `<p class="muted">${empty}</p>`;
+/** A table of cells that are HTML. */
+const htmlTable = (headings: readonly string[], rows: readonly (readonly string[])[]): string => {
   const head = headings.map((heading) => `<th scope="col">${heading}</th>`).join('');
-  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cellOf(cell)}</td>`).join('')}</tr>`);
+  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`);
   return `<div class="scroll" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>
 ${body.join('\n')}
 </tbody></table></div>`;
 };
+
+const table = (headings: readonly string[], rows: readonly (readonly Cell[])[], empty: string): string =>
+  rows.length === 0
+    ? `<p class="muted">${empty}</p>`
+    : htmlTable(
+        headings,
+        rows.map((cells) => cells.map(cellOf)),
+      );
 
 const section = (id: string, title: string, content: string): string =>
   `<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
@@ -32,15 +40,15 @@ const usageTable = (title: string, usages: readonly Usage[]): string =>
     'Nothing was used yet.',
   );
 
-const doctorTable = ({ doctor }: Status): string => {
-  const rows = doctor.map(({ check, health, message, cure }) => {
-    const words = cure === undefined ? escapeHtml(message) : `${escapeHtml(message)} <em>${escapeHtml(cure)}</em>`;
-    return `<tr><td><span class="badge badge-${BADGES[health]}">${health}</span></td><td>${escapeHtml(check)}</td><td>${words}</td></tr>`;
-  });
-  return `<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Result</th><th scope="col">Check</th><th scope="col">What was found</th></tr></thead><tbody>
-${rows.join('\n')}
-</tbody></table></div>`;
-};
+const doctorTable = ({ doctor }: Status): string =>
+  htmlTable(
+    ['Result', 'Check', 'What was found'],
+    doctor.map(({ check, health, message, cure }) => [
+      `<span class="badge badge-${BADGES[health]}">${health}</span>`,
+      escapeHtml(check),
+      cure === undefined ? escapeHtml(message) : `${escapeHtml(message)} <em>${escapeHtml(cure)}</em>`,
+    ]),
+  );
 
 const failureRows = ({ failures }: Status): Cell[][] =>
   failures.flatMap(({ reason, total, last }) =>

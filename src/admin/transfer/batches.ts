@@ -1,5 +1,6 @@
 import type { Line } from './lines.ts';
-import { BadLine, END, isLineKind, type LineKind } from './format.ts';
+import { BadLine, END } from './format.ts';
+import { isLineKind, type LineKind } from './records.ts';
 
 /** A line as far as it can be told without looking at the others. */
 export interface BatchEntry {
@@ -28,19 +29,19 @@ export interface Batch {
 const MOST_LINES = 500;
 const MOST_CHARACTERS = 2 ** 19;
 
-/** A line as an entry, undefined for the last line of a file. @throws BadLine */
-const entryOf = ({ number, text, fault }: Line): BatchEntry | undefined => {
-  if (fault !== undefined) throw new BadLine(fault);
+/** A line as an entry, undefined for the last line of a file. */
+const entryOf = ({ number, text, fault }: Line): BatchEntry | BadLine | undefined => {
+  if (fault !== undefined) return new BadLine(fault);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new BadLine('is not JSON');
+    return new BadLine('is not JSON');
   }
   const { kind, id } = (value ?? {}) as { kind?: unknown; id?: unknown };
   if (kind === END.kind) return undefined;
-  if (!isLineKind(kind)) throw new BadLine('/kind must be user, game, image, audience or end');
-  if (typeof id !== 'string') throw new BadLine('/id must be a string');
+  if (!isLineKind(kind)) return new BadLine('/kind must be user, game, image, audience or end');
+  if (typeof id !== 'string') return new BadLine('/id must be a string');
   return { number, kind, value: value as { id: string }, length: text.length };
 };
 
@@ -55,7 +56,7 @@ export async function* batchesOf(lines: AsyncIterable<Line[]>, onEnd: () => void
   for await (const some of lines) {
     for (const line of some) {
       if (isBlank(line)) continue;
-      const entry = isEnded ? new BadLine('comes after the last line of the export') : tryEntry(line);
+      const entry = isEnded ? new BadLine('comes after the last line of the export') : entryOf(line);
       if (entry === undefined) {
         isEnded = true;
         onEnd();
@@ -80,12 +81,3 @@ export async function* batchesOf(lines: AsyncIterable<Line[]>, onEnd: () => void
   }
   if (batch.last > 0) yield batch;
 }
-
-const tryEntry = (line: Line): BatchEntry | BadLine | undefined => {
-  try {
-    return entryOf(line);
-  } catch (error) {
-    if (error instanceof BadLine) return error;
-    throw error;
-  }
-};

@@ -6,15 +6,13 @@ import { tagIdsOf } from '../../content/tag-ids.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';
 import type { GameColumns } from '../../game/entity.ts';
-import { gameKind } from '../../game/kind.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
-import { imageKind } from '../../image/kind.ts';
 import { TagDictionary, type TagName } from '../../content/tag/dictionary.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';
 import { ReactionsReader } from './reactions.ts';
-import { type Reactions, END, FORMAT, type Header, kindOfPart, type Part, parts, VERSION } from './format.ts';
+import { contentKinds, END, FORMAT, type Header, kindOfPart, type Part, parts, tableOf, VERSION } from './format.ts';
 import { HiddenReader, type Rows } from './hidden.ts';
-import { gameLine, imageLine, type ExportedColumns, userLine } from './views.ts';
+import { type ExportedColumns, gameLine, imageLine, orNone, type Reactions, userLine } from './records.ts';
 
 /** How many rows are read at once, by how long their lines have been: about as much text each time. */
 const READ_BYTES = 2 ** 20;
@@ -35,17 +33,14 @@ export interface ExportPosition {
 }
 
 /** Some lines, each with its line break, and how many records more they tell of. */
-export interface Lines {
+interface Lines {
   text: string;
   records: number;
 }
 
-const kinds = { games: gameKind, images: imageKind } as const;
-const tables = { users: 'users', games: gameKind.table, images: imageKind.table } as const;
-
 /** A query of the rows of a part that an export has. */
 const exported = <Row extends ObjectLiteral = ContentRow>(db: Database, { since, lastUser }: Header, part: Part) => {
-  const query = db.manager.getRepository<Row>(tables[part]).createQueryBuilder('r');
+  const query = db.manager.getRepository<Row>(tableOf[kindOfPart[part]]).createQueryBuilder('r');
   if (since !== null) {
     const time = new Date(since);
     query.andWhere([{ updatedAt: MoreThanOrEqual(time) }, { createdAt: MoreThanOrEqual(time) }]);
@@ -76,7 +71,7 @@ export const countExported = async (db: Database, header: Header, place?: Export
     const query = exported(db, header, part);
     if (from !== undefined) query.andWhere({ id: MoreThanOrEqual(from) });
     n += await query.getCount();
-    if (part !== 'users') n += await new HiddenReader(db, kinds[part], header).count(from);
+    if (part !== 'users') n += await new HiddenReader(db, contentKinds[kindOfPart[part]], header).count(from);
   }
   return n;
 };
@@ -94,8 +89,8 @@ export async function* exportLines(db: Database, header: Header, place?: ExportP
   for (const part of partsFrom(header, place)) {
     const from = part === place?.part ? place.id : undefined;
     if (part === 'users') yield* userLines(db, header, from);
-    else if (part === 'games') yield* recordLines(db, header, part, gameKind, gameLine, from);
-    else yield* recordLines(db, header, part, imageKind, imageLine, from);
+    else if (part === 'games') yield* recordLines(db, header, part, gameLine, from);
+    else yield* recordLines(db, header, part, imageLine, from);
   }
   yield { text: lineOf(END), records: 0 };
 }
@@ -144,10 +139,11 @@ async function* recordLines(
   db: Database,
   header: Header,
   part: 'games' | 'images',
-  kind: ContentKind,
   view: (row: ExportedRow, tagNames: string[], audience: Reactions) => object,
   from: string | undefined,
 ): AsyncGenerator<Lines> {
+  const of = kindOfPart[part];
+  const kind: ContentKind = contentKinds[of];
   const columns = [...sharedColumns, 'author_id', ...kind.summaryColumns, ...kind.detailColumns];
   const read = (id: FindOperator<string>, limit: number): Promise<ExportedRow[]> =>
     exported(db, header, part)
@@ -178,7 +174,7 @@ async function* recordLines(
         if (isFirst) lines.push(lineOf(view(row, names, one)));
         else {
           yield { text: lines.join(''), records: 0 };
-          lines = [lineOf(reactionsLine(kindOfPart[part], id, one))];
+          lines = [lineOf(reactionsLine(of, id, one))];
         }
         if (isFirst) size.bytes += lines.at(-1)?.length ?? 0;
         isFirst = false;
@@ -192,7 +188,7 @@ const reactionsLine = (of: 'game' | 'image', id: string, { favorites, likes, dis
   kind: 'audience',
   of,
   id,
-  favorites: favorites?.length ? favorites : undefined,
-  likes: likes?.length ? likes : undefined,
-  dislikes: dislikes?.length ? dislikes : undefined,
+  favorites: orNone(favorites),
+  likes: orNone(likes),
+  dislikes: orNone(dislikes),
 });

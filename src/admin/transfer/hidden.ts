@@ -5,7 +5,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import type { Header } from './format.ts';
-import type { ExportedColumns } from './views.ts';
+import type { ExportedColumns } from './records.ts';
 
 const AT_ONCE = 200;
 

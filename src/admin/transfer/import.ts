@@ -4,10 +4,11 @@ import { AppError } from '../../base/errors.ts';
 import { searchKinds } from '../../app/schema.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import { type Batch, batchesOf, type BatchEntry, type LineFault } from './batches.ts';
-import { BadLine, FORMAT, type LineKind, TransferError, VERSION } from './format.ts';
+import { BadLine, FORMAT, tableOf, TransferError, VERSION } from './format.ts';
 import { type Line, readLines } from './lines.ts';
 import { readHeader } from './output.ts';
-import { addReady, type Checked, findIds, namedUsers, store, tableOf } from './store.ts';
+import { addReady, type Checked, type ImportedRecord, type LineKind, type LineOf, namedUsers } from './records.ts';
+import { findIds, store } from './store.ts';
 
 /** The counts of an import. */
 export interface Imported {
@@ -24,7 +25,7 @@ export interface Imported {
   isComplete: boolean;
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Whether to leave bad lines out, instead of stopping at the first batch that has one. */
   skipBad: boolean;
   /** Whether to store nothing. */
@@ -170,10 +171,10 @@ class Importer {
   /** Stores a batch, or stops. */
   async #finish(ready: Ready): Promise<void> {
     const { dryRun, skipBad } = this.#options;
-    const faults = [...ready.faults, ...(await this.#danglingAudiences(ready))];
+    const faults = [...ready.faults, ...(await this.#dangling(ready, ['audiences']))];
     // A batch reports all its faults at once. Hidden records have no foreign key to their users, so they are checked here.
     const isSomeHidden = [...ready.checked.games, ...ready.checked.images].some(({ isHidden }) => isHidden);
-    if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#dangling(ready)));
+    if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#dangling(ready, ALL)));
     this.#refuse(faults);
     if (dryRun) {
       for (const { id } of ready.checked.users) this.#wouldBe.add(id);
@@ -199,7 +200,7 @@ class Importer {
     } catch (error) {
       if (error instanceof AppError) throw error;
       // That a user is missing shows when a row refers to it: to look first would take a second for every ten.
-      const dangling = await this.#dangling(ready);
+      const dangling = await this.#dangling(ready, ALL);
       if (dangling.length === 0) throw error;
       this.#refuse(dangling);
       if (isAgain) await this.#store(ready, false);
@@ -214,54 +215,44 @@ class Importer {
     if (!this.#options.skipBad) throw new BadLines(this.#imported);
   }
 
-  /** Takes the lines out that name users who are not there. */
-  async #dangling({ checked, numbers }: Ready): Promise<LineFault[]> {
+  /** Takes the lines out that name users who are not there, and the audiences of records that are not. */
+  async #dangling({ checked, numbers }: Ready, lists: readonly (typeof ALL)[number][]): Promise<LineFault[]> {
+    const lines = lists.flatMap((list): (ImportedRecord | LineOf<'audience'>)[] => checked[list]);
+    if (lines.length === 0) return [];
     const faults: LineFault[] = [];
-    const named = [...checked.games, ...checked.images, ...checked.audiences].flatMap(namedUsers);
-    const there = await findIds(this.#db, 'users', named);
-    const isThere = (id: string): boolean => there.has(id) || this.#wouldBe.has(id);
-    const keep = <L extends object>(lines: L[]): L[] =>
-      lines.filter((line) => {
-        const stranger = namedUsers(line).find((id) => !isThere(id));
-        if (stranger !== undefined) {
-          faults.push({ number: numbers.get(line) ?? 0, message: `names the user ${stranger}, who is not there` });
-        }
-        return stranger === undefined;
+    const users = await findIds(this.#db, 'users', lines.flatMap(namedUsers));
+    const records = await this.#recordsOf(checked);
+    const faultOf = (line: ImportedRecord | LineOf<'audience'>): string | undefined => {
+      if ('of' in line && !records.has(`${line.of} ${line.id}`) && !this.#wouldBeRecords.has(line.id)) {
+        return `tells of the ${line.of} ${line.id}, which is not there`;
+      }
+      const stranger = namedUsers(line).find((id) => !users.has(id) && !this.#wouldBe.has(id));
+      return stranger && `names the user ${stranger}, who is not there`;
+    };
+    const keep = <L extends ImportedRecord | LineOf<'audience'>>(some: L[]): L[] =>
+      some.filter((line) => {
+        const message = faultOf(line);
+        if (message !== undefined) faults.push({ number: numbers.get(line) ?? 0, message });
+        return message === undefined;
       });
-    checked.games = keep(checked.games);
-    checked.images = keep(checked.images);
+    if (lists.includes('games')) checked.games = keep(checked.games);
+    if (lists.includes('images')) checked.images = keep(checked.images);
     checked.audiences = keep(checked.audiences);
     return faults;
   }
 
-  /** Takes the audiences out whose records or users are not there: a row would be passed over, or the batch fail. */
-  async #danglingAudiences(ready: Ready): Promise<LineFault[]> {
-    const { checked, numbers } = ready;
-    if (checked.audiences.length === 0) return [];
-    const faults: LineFault[] = [];
-    const there = await findIds(this.#db, 'users', checked.audiences.flatMap(namedUsers));
-    for (const [of, records] of [
-      ['game', checked.games],
-      ['image', checked.images],
-    ] as const) {
-      const ids = checked.audiences.filter((line) => line.of === of).map(({ id }) => id);
-      for (const id of await findIds(this.#db, tableOf[of], ids)) there.add(`${of} ${id}`);
-      for (const { id } of records) there.add(`${of} ${id}`);
+  /** The records that a batch has audiences for, as far as they are stored or in the batch: `game <id>`. */
+  async #recordsOf({ games, images, audiences }: Checked): Promise<Set<string>> {
+    const found = new Set([...games.map(({ id }) => `game ${id}`), ...images.map(({ id }) => `image ${id}`)]);
+    for (const of of ['game', 'image'] as const) {
+      const ids = audiences.filter((line) => line.of === of).map(({ id }) => id);
+      if (ids.length > 0) for (const id of await findIds(this.#db, tableOf[of], ids)) found.add(`${of} ${id}`);
     }
-    checked.audiences = checked.audiences.filter((line) => {
-      const isThere = there.has(`${line.of} ${line.id}`) || this.#wouldBeRecords.has(line.id);
-      const stranger = namedUsers(line).find((id) => !there.has(id) && !this.#wouldBe.has(id));
-      if (isThere && stranger === undefined) return true;
-      const message = isThere
-        ? `names the user ${stranger}, who is not there`
-        : `tells of the ${line.of} ${line.id}, which is not there`;
-      faults.push({ number: numbers.get(line) ?? 0, message });
-      return false;
-    });
-    return faults;
+    return found;
   }
 }
 
+const ALL = ['games', 'images', 'audiences'] as const;
 const CHECKED_AT_ONCE = 100;
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

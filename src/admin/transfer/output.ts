@@ -51,11 +51,6 @@ export class ExportFile {
     }
   }
 
-  /** Whether it holds the beginning of an export that was interrupted. */
-  get isContinued(): boolean {
-    return this.place !== undefined;
-  }
-
   get length(): number {
     return this.#length;
   }

@@ -5,10 +5,11 @@ import { grouped } from '../../base/tally.ts';
 import type { Reader } from '../../db/connection.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';
-import { type Reactions, MAX_LISTED } from './format.ts';
+import { MAX_LISTED } from './format.ts';
+import type { Reactions } from './records.ts';
 
 /** A record, and about how many have it as a favorite or reacted to it. */
-export interface Attended {
+interface Attended {
   id: Bytes;
   favorite_count: number;
   like_count: number;

@@ -1,10 +1,9 @@
 import { In } from 'typeorm';
 import { currentDate } from '../../base/runtime.ts';
 import { findHiddenIds } from '../moderation/hidden/read.ts';
-import type { HideCause } from '../moderation/hidden/snapshot.ts';
 import { storeHidden, storeHiddenEngagement } from '../moderation/hidden/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import { type Publication, publishAll } from '../../content/write/publish.ts';
+import { publishAll } from '../../content/write/publish.ts';
 import { pipelined } from '../../db/sql/pipelined.ts';
 import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
@@ -14,31 +13,14 @@ import { lockRows } from '../../db/sql/lock-rows.ts';
 import { memoize } from '../../db/sql/memoize.ts';
 import { isId, storedIdToBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
-import { gameDraft } from '../../game/service.ts';
 import { imageKind } from '../../image/kind.ts';
-import { imagePostDraft } from '../../image/service.ts';
 import type { Document, SearchKind } from '../../search/document.ts';
 import { addDocuments } from '../../search/indexing/bulk.ts';
 import type { EnqueueDocuments } from '../../search/write-buffer.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
-import { insertUsers, type NewUser } from '../../user/service.ts';
-import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
-
-/** A record to publish, with its favorites and reactions. */
-type ImportedRecord = Publication & Reactions & { isHidden: boolean; cause?: HideCause | undefined };
-
-/** The lines of a batch as they are to be stored, by what they are. All records are of one kind. */
-export interface Checked {
-  users: NewUser[];
-  games: ImportedRecord[];
-  images: ImportedRecord[];
-  audiences: LineOf<'audience'>[];
-}
-
-const kinds: Record<RecordKind, ContentKind> = { game: gameKind, image: imageKind };
-
-/** The table of a kind of line, whose rows its ids are. */
-export const tableOf = { user: 'users', game: gameKind.table, image: imageKind.table } as const;
+import { insertUsers } from '../../user/service.ts';
+import { contentKinds } from './format.ts';
+import type { Checked, ImportedRecord, LineOf, Reactions } from './records.ts';
 
 /** The ids among these that exist in a table, or are hidden. */
 export const findIds = async (reader: Reader, table: string, ids: Iterable<string>): Promise<Set<string>> => {
@@ -49,71 +31,6 @@ export const findIds = async (reader: Reader, table: string, ids: Iterable<strin
     for (const { id } of await rows.find({ select: { id: true }, where: { id: In(part) } })) found.add(id);
   }
   return found;
-};
-
-/** The users that a line names. */
-export const namedUsers = (line: Reactions & { authorId?: string }): string[] => [
-  ...(line.authorId === undefined ? [] : [line.authorId]),
-  ...(line.favorites ?? []),
-  ...(line.likes ?? []),
-  ...(line.dislikes ?? []),
-];
-
-const optionalDate = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
-
-const toUser = ({ createdAt, updatedAt, ...profile }: LineOf<'user'>): NewUser => ({
-  ...profile,
-  bio: profile.bio ?? null,
-  pronouns: profile.pronouns ?? null,
-  website: profile.website ?? null,
-  location: profile.location ?? null,
-  socialLinks: profile.socialLinks ?? {},
-  avatar: profile.avatar ?? null,
-  createdAt: new Date(createdAt),
-  updatedAt: new Date(updatedAt),
-  suspendedAt: optionalDate(profile.suspendedAt),
-  hiddenAt: optionalDate(profile.hiddenAt),
-});
-
-const causeOf = ({ hiddenAt, updatedAt }: LineOf<'game'> | LineOf<'image'>, reason: string): HideCause => ({
-  reason,
-  at: new Date(hiddenAt ?? updatedAt),
-});
-
-const toRecord = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['draft']): ImportedRecord => ({
-  id: line.id,
-  authorId: line.authorId,
-  favorites: line.favorites,
-  likes: line.likes,
-  dislikes: line.dislikes,
-  isHidden: line.isHidden === true,
-  cause: line.hiddenReason === undefined ? undefined : causeOf(line, line.hiddenReason),
-  createdAt: new Date(line.createdAt),
-  updatedAt: new Date(line.updatedAt),
-  draft,
-  counts: {
-    viewCount: line.viewCount,
-    favoriteCount: line.favorites?.length ?? 0,
-    likeCount: line.likes?.length ?? 0,
-    dislikeCount: line.dislikes?.length ?? 0,
-  },
-});
-
-const addTo = <T extends object>(list: T[], item: T): T => {
-  list.push(item);
-  return item;
-};
-
-/** Makes a line ready to be stored, as far as that needs no database. @throws BadLine */
-export const addReady = (checked: Checked, kind: LineKind, value: object): object => {
-  if (kind === 'user') return addTo(checked.users, toUser(parseAs(kind, value)));
-  if (kind === 'audience') return addTo(checked.audiences, parseAs(kind, value));
-  if (kind === 'image') {
-    const line = parseAs(kind, value);
-    return addTo(checked.images, toRecord(line, imagePostDraft(line)));
-  }
-  const line = parseAs(kind, value);
-  return addTo(checked.games, toRecord(line, gameDraft(line)));
 };
 
 const favoriteInsertion = memoize(({ favoriteTable, foreignKey }: ContentKind) =>
@@ -175,7 +92,7 @@ const addHiddenReactions = async (tx: Transaction, id: string, audience: Reactio
 
 /** Adds the missing members of a record's audience. Repeating it changes nothing. */
 const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
-  const { table, favoriteTable, reactionTable, foreignKey, router } = kinds[line.of];
+  const { table, favoriteTable, reactionTable, foreignKey, router } = contentKinds[line.of];
   const id = storedIdToBytes(line.id);
   if ((await findHiddenIds(tx, [line.id])).size > 0) {
     await addHiddenReactions(tx, line.id, line);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { gameLine, imageLine, userLine } from '../../../dist/src/admin/transfer/views.js';
+import { gameLine, imageLine, userLine } from '../../../dist/src/admin/transfer/records.js';
 import { END, FORMAT, MAX_LISTED, VERSION } from '../../../dist/src/admin/transfer/format.js';
 import { seedGames, seedImagePosts, seedUsers } from '../../../dist/src/sandbox/seed/records.js';
 import { storedIdToBytes, timeToDb } from '../../../dist/src/db/values.js';

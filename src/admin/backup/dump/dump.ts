@@ -14,7 +14,7 @@ import { type Kind, withCredentials } from './credentials.ts';
 import { inspectDump, type Position } from './inspect.ts';
 import { dumpArguments, type DumpTool, findTool } from './tool.ts';
 
-export interface DumpOptions {
+interface DumpOptions {
   /** The address of the database. */
   url: string;
   /** The file that the dump becomes; compressed if its name ends in `.gz`. */
@@ -24,7 +24,7 @@ export interface DumpOptions {
 }
 
 /** A dump, and why it names no position in a binary log that there is. */
-export interface Dumped {
+interface Dumped {
   result: DumpResult;
   lacksPosition: string | undefined;
 }

@@ -11,7 +11,7 @@ export interface Position {
 }
 
 /** The contents of a dump. */
-export interface DumpContents {
+interface DumpContents {
   tables: string[];
   /** The moment of the dump in the binary log of its server; null where the dump does not say. */
   position: Position | null;

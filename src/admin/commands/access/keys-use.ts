@@ -1,4 +1,3 @@
-import { Argument, Command, Option } from 'commander';
 import { IsNull, Not } from 'typeorm';
 import { currentDate } from '../../../base/runtime.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
@@ -12,10 +11,18 @@ import { usersIn } from '../../../user/entity.ts';
 import { idOfUser } from '../../../user/service.ts';
 import type { NamedUse } from '../../../../openapi/kit/consumers/uses.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
-import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
-import { printJsonLines, printTable } from '../shared/output.ts';
-
-const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+import {
+  argument,
+  databaseCommand,
+  defaulted,
+  EXAMPLE_ID,
+  flag,
+  type Given,
+  jsonLines,
+  option,
+} from '../shared/command.ts';
+import { CommandError, PROGRAM } from '../shared/common.ts';
+import { printJsonLines, printRows, printTable } from '../shared/output.ts';
 
 /** Refuses a key in place of its id: an operator with a leaked key at hand may paste it. */
 export const refuseKey = (id: string): void => {
@@ -24,18 +31,20 @@ export const refuseKey = (id: string): void => {
 };
 
 /** The argument of commands for one key. */
-export const keyIdArgument = (): Argument =>
-  new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
+export const keyId = argument('<id>', 'the id of the key, from `keys list`; not the key itself');
+export const usedDays = defaulted('<number>', 'the uses of so many days, today included', 30, {
+  parse: wholeNumberUpTo(KEPT_DAYS),
+});
 
-interface UseOptions {
-  key?: string;
-  user?: string;
-  days: number;
-  json?: true;
-}
+const useInput = {
+  key: option('<id>', 'only this key, by its id from `keys list`', { conflicts: ['user'] }),
+  user: option('<id>', 'only the keys of this user, by id or by a nickname that no other user has'),
+  days: usedDays,
+  json: flag('print one JSON object per consumer and line instead of a table, with the day of each part'),
+};
 
 /** The consumers that are asked for; undefined for all. @throws AppError KEY_UNKNOWN, and as `idOfUser` does */
-const chosenConsumers = async (db: Database, { key, user }: UseOptions): Promise<string[] | undefined> => {
+const chosenConsumers = async (db: Database, { key, user }: Given<typeof useInput>): Promise<string[] | undefined> => {
   if (key !== undefined) {
     refuseKey(key);
     return [keyConsumer((await readKey(db, key)).id)];
@@ -75,65 +84,45 @@ const printUses = (uses: readonly ConsumerUse[]): void =>
     ]),
   );
 
-/** `keys use` */
-export const useCommand = (): Command =>
-  new Command('use')
-    .summary('show who uses what')
-    .description(
-      'Shows for each key, and for anonymous callers by their client, which operations they called, which members of the ' +
-        'input they sent and which words of the contract in them, whether they sent an Idempotency-Key, by which client, ' +
-        'and on which day (UTC) last. No other value is recorded. A running service stores what it has recorded within ' +
-        `ten seconds; it is kept for ${KEPT_DAYS} days.`,
-    )
-    .addOption(new Option('--key <id>', 'only this key, by its id from `keys list`').conflicts('user'))
-    .option('--user <id>', 'only the keys of this user, by id or by a nickname that no other user has')
-    .addOption(
-      new Option('--days <number>', 'the uses of so many days, today included')
-        .argParser(wholeNumberUpTo(KEPT_DAYS))
-        .default(30),
-    )
-    .option('--json', 'print one JSON object per consumer and line instead of a table, with the day of each part')
-    .addHelpText('after', examples('keys use', `keys use --key ${EXAMPLE_ID} --json`, 'keys use --days 90 --json'))
-    .action((options: UseOptions) =>
-      withDatabase(readSettings(), async (db) => {
-        const uses = await readConsumerUses(db, {
-          now: currentDate(),
-          days: options.days,
-          consumers: await chosenConsumers(db, options),
-        });
-        if (options.json) printJsonLines(await withKeys(db, uses));
-        else printUses(uses);
-      }),
-    );
+export const use = databaseCommand({
+  summary: 'show who uses what',
+  description:
+    'Shows for each key, and for anonymous callers by their client, which operations they called, which members of the ' +
+    'input they sent and which words of the contract in them, whether they sent an Idempotency-Key, by which client, ' +
+    'and on which day (UTC) last. No other value is recorded. A running service stores what it has recorded within ' +
+    `ten seconds; it is kept for ${KEPT_DAYS} days.`,
+  input: useInput,
+  examples: ['', `--key ${EXAMPLE_ID} --json`, '--days 90 --json'],
+  run: async (db, given) => {
+    const consumers = await chosenConsumers(db, given);
+    const uses = await readConsumerUses(db, { now: currentDate(), days: given.days, consumers });
+    if (given.json) printJsonLines(await withKeys(db, uses));
+    else printUses(uses);
+  },
+});
 
-/** `keys calls` */
-export const callsCommand = (): Command =>
-  new Command('calls')
-    .summary('show why calls with a key failed')
-    .description(
-      `Shows the last ${MAX_FAILED_CALLS} calls with a key that failed within ${FAILED_CALL_HOURS} hours, the latest first: when ` +
-        '(UTC), with which status and reason, which operation, the id of the request, and where the input was at fault. ' +
-        'Neither bodies nor values are recorded. A running service stores what it has recorded within ten seconds.',
-    )
-    .addArgument(keyIdArgument())
-    .option('--json', 'print one JSON object per line instead of a table')
-    .addHelpText('after', examples(`keys calls ${EXAMPLE_ID}`))
-    .action((id: string, { json }: { json?: true }) =>
-      withDatabase(readSettings(), async (db) => {
-        refuseKey(id);
-        const calls = await readFailedCalls(db, (await readKey(db, id)).id, currentDate());
-        if (json) printJsonLines(calls);
-        else
-          printTable(
-            ['TIME', 'STATUS', 'REASON', 'OPERATION', 'REQUEST', 'FAULTS'],
-            calls.map(({ at, status, reason, operation, requestId, issues }) => [
-              at,
-              String(status),
-              reason,
-              operation,
-              requestId,
-              issues.map(({ path, code }) => `${path} ${code}`).join(', '),
-            ]),
-          );
-      }),
+export const calls = databaseCommand({
+  summary: 'show why calls with a key failed',
+  description:
+    `Shows the last ${MAX_FAILED_CALLS} calls with a key that failed within ${FAILED_CALL_HOURS} hours, the latest first: when ` +
+    '(UTC), with which status and reason, which operation, the id of the request, and where the input was at fault. ' +
+    'Neither bodies nor values are recorded. A running service stores what it has recorded within ten seconds.',
+  input: { id: keyId, json: jsonLines },
+  examples: [EXAMPLE_ID],
+  run: async (db, { id, json }) => {
+    refuseKey(id);
+    const failed = await readFailedCalls(db, (await readKey(db, id)).id, currentDate());
+    const columns = {
+      TIME: 'at',
+      STATUS: 'status',
+      REASON: 'reason',
+      OPERATION: 'operation',
+      REQUEST: 'requestId',
+    } as const;
+    printRows(
+      failed,
+      { ...columns, FAULTS: ({ issues }) => issues.map(({ path, code }) => `${path} ${code}`).join(', ') },
+      json,
     );
+  },
+});

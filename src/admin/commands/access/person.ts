@@ -1,15 +1,12 @@
 import { open, rm } from 'node:fs/promises';
-import { Argument, Command, Option } from 'commander';
 import { systemActor } from '../../../auth/audit/log.ts';
-import type { Database } from '../../../db/database.ts';
 import { readUser } from '../../../user/service.ts';
-import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { argument, databaseCommand, EXAMPLE_ID, flag, jsonObject, negation, option } from '../shared/command.ts';
+import { CommandError, PROGRAM } from '../shared/common.ts';
 import { note, printObject } from '../shared/output.ts';
 import { StandardOutput } from '../shared/standard-output.ts';
 
-export const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
-
-export const userIdArgument = (): Argument => new Argument('<id>', 'the id of the user, from `users list`');
+export const userId = argument('<id>', 'the id of the user, from `users list`');
 
 /** Only the owner may read it: archives' passwords are in it. */
 const toFile = async (path: string, texts: AsyncIterable<string>): Promise<void> => {
@@ -35,70 +32,58 @@ const toStandardOutput = async (texts: AsyncIterable<string>): Promise<void> => 
   }
 };
 
-export const exportOne = (): Command =>
-  new Command('export')
-    .summary('write all that is stored about a user')
-    .description(
-      'Writes all that is stored about a user as one JSON object: the profile, the games and image posts, hidden ones ' +
-        'included, the favorites and reactions that the user gave, the keys with their uses but not their hashes, and the ' +
-        "audit entries about the user, without operators' names and what they tell of others. Safe while the service runs.",
-    )
-    .addArgument(userIdArgument())
-    .option('--out <file>', 'the file to write, which must not be there yet (default: the standard output)')
-    .addHelpText('after', examples(`users export ${EXAMPLE_ID} --out user.json`, `users export ${EXAMPLE_ID}`))
-    .action((id: string, { out }: { out?: string }) =>
-      withDatabase(readSettings(), async (db) => {
-        const { exportUser } = await import('../../person/export.ts');
-        // Before a file is made.
-        await readUser(db, id);
-        const texts = exportUser(db, id);
-        await (out === undefined ? toStandardOutput(texts) : toFile(out, texts));
-      }),
-    );
-
-const preview = async (db: Database, id: string, json: boolean): Promise<void> => {
-  const { previewErasure } = await import('../../person/preview.ts');
-  printObject({ id, ...(await previewErasure(db, id)), erased: false }, json);
-  note(`Nothing was erased. Erase all this with: ${PROGRAM} users erase ${id} --yes`);
-};
+export const exportOne = databaseCommand({
+  summary: 'write all that is stored about a user',
+  description:
+    'Writes all that is stored about a user as one JSON object: the profile, the games and image posts, hidden ones ' +
+    'included, the favorites and reactions that the user gave, the keys with their uses but not their hashes, and the ' +
+    "audit entries about the user, without operators' names and what they tell of others. Safe while the service runs.",
+  input: {
+    id: userId,
+    out: option('<file>', 'the file to write, which must not be there yet (default: the standard output)'),
+  },
+  examples: [`${EXAMPLE_ID} --out user.json`, EXAMPLE_ID],
+  run: async (db, { id, out }) => {
+    const { exportUser } = await import('../../person/export.ts');
+    // Before a file is made.
+    await readUser(db, id);
+    const texts = exportUser(db, id);
+    await (out === undefined ? toStandardOutput(texts) : toFile(out, texts));
+  },
+});
 
 const onStep = (step: string): void => note(`Erasing: ${step}`);
 
-const eraseNow = async (db: Database, id: string, vacuum: boolean, json: boolean): Promise<void> => {
-  const { eraseUser } = await import('../../person/erase.ts');
-  const { vacuumed, ...counts } = await eraseUser(db, id, { by: systemActor(), vacuum, onStep });
-  printObject({ id, ...counts, vacuumed, erased: true }, json);
-  note('Backups, logs and replicas are yours to care for: docs/erasure.md');
-  if (db.dialect.engine === 'sqlite' && !vacuumed) {
-    note(`The file of the database may still hold deleted texts, until this runs: ${PROGRAM} users erase ${id} --yes`);
-  }
-};
-
-interface EraseOptions {
-  yes?: true;
-  dryRun?: true;
-  vacuum: boolean;
-  json?: true;
-}
-
-export const erase = (): Command =>
-  new Command('erase')
-    .summary('delete a user without a trace')
-    .description(
-      'Shows what would go. With --yes, deletes the user as delete does, and then what that leaves: answers stored for an ' +
-        'Idempotency-Key, tags and types that no other record has, names and texts in the audit (its entries stay), texts ' +
-        'in the search index, and on SQLite the deleted rows in the file. A hundred records at a time, and about a minute ' +
-        'for the search index. This cannot be undone. Safe while the service runs. If it was interrupted, run it again; it ' +
-        'also takes the id of a user who was deleted before.',
-    )
-    .addArgument(userIdArgument())
-    .addOption(new Option('--dry-run', 'only show what would go, as without --yes').conflicts('yes'))
-    .option('--yes', 'erase the user')
-    .option('--no-vacuum', 'do not rewrite an SQLite file, during which nothing can be written: erase again later')
-    .option('--json', 'print a JSON object instead of a table')
-    .addHelpText('after', examples(`users erase ${EXAMPLE_ID} --dry-run`, `users erase ${EXAMPLE_ID} --yes`))
-    .action((id: string, { yes, vacuum, json }: EraseOptions) =>
-      withDatabase(readSettings(), (db) =>
-        yes ? eraseNow(db, id, vacuum, json === true) : preview(db, id, json === true),
-      ),
-    );
+export const erase = databaseCommand({
+  summary: 'delete a user without a trace',
+  description:
+    'Shows what would go. With --yes, deletes the user as delete does, and then what that leaves: answers stored for an ' +
+    'Idempotency-Key, tags and types that no other record has, names and texts in the audit (its entries stay), texts ' +
+    'in the search index, and on SQLite the deleted rows in the file. A hundred records at a time, and about a minute ' +
+    'for the search index. This cannot be undone. Safe while the service runs. If it was interrupted, run it again; it ' +
+    'also takes the id of a user who was deleted before.',
+  input: {
+    id: userId,
+    dryRun: flag('only show what would go, as without --yes', { conflicts: ['yes'] }),
+    yes: flag('erase the user'),
+    vacuum: negation('do not rewrite an SQLite file, during which nothing can be written: erase again later'),
+    json: jsonObject,
+  },
+  examples: [`${EXAMPLE_ID} --dry-run`, `${EXAMPLE_ID} --yes`],
+  run: async (db, { id, yes, vacuum, json }) => {
+    const again = `${PROGRAM} users erase ${id} --yes`;
+    if (!yes) {
+      const { previewErasure } = await import('../../person/preview.ts');
+      printObject({ id, ...(await previewErasure(db, id)), erased: false }, json);
+      note(`Nothing was erased. Erase all this with: ${again}`);
+      return;
+    }
+    const { eraseUser } = await import('../../person/erase.ts');
+    const { vacuumed, ...counts } = await eraseUser(db, id, { by: systemActor(), vacuum, onStep });
+    printObject({ id, ...counts, vacuumed, erased: true }, json);
+    note('Backups, logs and replicas are yours to care for: docs/erasure.md');
+    if (db.dialect.engine === 'sqlite' && !vacuumed) {
+      note(`The file of the database may still hold deleted texts, until this runs: ${again}`);
+    }
+  },
+});

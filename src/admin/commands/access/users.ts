@@ -1,171 +1,127 @@
-import { Argument, Command } from 'commander';
 import { currentDate } from '../../../base/runtime.ts';
 import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
-import { createUser, idOfUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
+import { countsOf, deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
+import { createUser, idOfUser, listUsers, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
-import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
-import { type Filtered, withFilters } from '../shared/filters.ts';
-import { erase, EXAMPLE_ID, exportOne, userIdArgument } from './person.ts';
-import { note, print, printable, printJsonLines, printObject, printTable } from '../shared/output.ts';
+import {
+  argument,
+  commandGroup,
+  databaseCommand,
+  EXAMPLE_ID,
+  flag,
+  jsonLines,
+  jsonNotSentence,
+  jsonObject,
+  required,
+} from '../shared/command.ts';
+import { PROGRAM } from '../shared/common.ts';
+import { filters } from '../shared/filters.ts';
+import { erase, exportOne, userId } from './person.ts';
+import { note, print, printable, printJsonLines, printObject, printRows } from '../shared/output.ts';
 
 const Nickname = contract.user.updateProfile.body.shape.json.shape.nickname.unwrap();
 
-interface Output {
-  json?: true;
-}
-interface Dangerous extends Output {
-  yes?: true;
-}
+const create = databaseCommand({
+  summary: 'create a user',
+  description: 'Creates a user and prints the id, nothing else.',
+  input: {
+    nickname: required('<text>', `the display name, ${lengthOf(Nickname)}; it need not be unique`, textOf(Nickname)),
+  },
+  examples: ['--nickname Maru'],
+  run: async (db, { nickname }) => print(await createUser(db, nickname, currentDate(), systemActor())),
+});
 
-const create = (): Command =>
-  new Command('create')
-    .summary('create a user')
-    .description('Creates a user and prints the id, nothing else.')
-    .requiredOption(
-      '--nickname <text>',
-      `the display name, ${lengthOf(Nickname)}; it need not be unique`,
-      textOf(Nickname),
-    )
-    .addHelpText('after', examples('users create --nickname Maru'))
-    .action((options: { nickname: string }) =>
-      withDatabase(readSettings(), async (db) =>
-        print(await createUser(db, options.nickname, currentDate(), systemActor())),
-      ),
-    );
+const list = databaseCommand({
+  summary: 'list users',
+  description: 'Lists users, oldest first: id, when they joined (UTC), nickname.',
+  input: { search: filters.search, json: jsonLines },
+  examples: ['', '--search maru --json'],
+  run: async (db, { search, json }) => {
+    printRows(await listUsers(db, search), { ID: 'id', CREATED: 'createdAt', NICKNAME: 'nickname' }, json);
+  },
+});
 
-const list = (): Command =>
-  withFilters(
-    new Command('list')
-      .summary('list users')
-      .description('Lists users, oldest first: id, when they joined (UTC), nickname.'),
-    ['search'],
-  )
-    .option('--json', 'print one JSON object per line instead of a table')
-    .addHelpText('after', examples('users list', 'users list --search maru --json'))
-    .action(({ json, search }: Output & Filtered) =>
-      withDatabase(readSettings(), async (db) => {
-        const users = await listUsers(db, search);
-        if (json) printJsonLines(users);
-        else
-          printTable(
-            ['ID', 'CREATED', 'NICKNAME'],
-            users.map(({ id, createdAt, nickname }) => [id, createdAt.toISOString(), nickname]),
-          );
-      }),
-    );
+const show = databaseCommand({
+  summary: 'show a user',
+  description:
+    'Shows the profile of a user, how many records, favorites and reactions, and keys the user has, and whether the user ' +
+    'is suspended. Times are in UTC.',
+  input: { user: argument('<user>', 'the user, by id or by a nickname that no other user has'), json: jsonObject },
+  examples: [EXAMPLE_ID, 'Maru'],
+  run: async (db, { user, json }) => printObject(await readUserState(db, await idOfUser(db, user)), json),
+});
 
-const show = (): Command =>
-  new Command('show')
-    .summary('show a user')
-    .description(
-      'Shows the profile of a user, how many records, favorites and reactions, and keys the user has, and whether the user ' +
-        'is suspended. Times are in UTC.',
-    )
-    .addArgument(new Argument('<user>', 'the user, by id or by a nickname that no other user has'))
-    .option('--json', 'print a JSON object instead of a table')
-    .addHelpText('after', examples(`users show ${EXAMPLE_ID}`, 'users show Maru'))
-    .action((user: string, { json }: Output) =>
-      withDatabase(readSettings(), async (db) => printObject(await readUserState(db, await idOfUser(db, user)), json)),
-    );
+const rename = databaseCommand({
+  summary: 'give a user another nickname',
+  description:
+    'Gives a user another nickname, which every reply and search has from now on. The user may change it again.',
+  input: {
+    id: userId,
+    nickname: argument('<nickname>', `the new nickname, ${lengthOf(Nickname)}`, textOf(Nickname)),
+    json: jsonNotSentence,
+  },
+  examples: [`${EXAMPLE_ID} Maru`],
+  run: async (db, { id, nickname, json }) => {
+    const { before } = await renameUser(db, id, nickname, systemActor());
+    if (json) printJsonLines([{ id, nickname, before }]);
+    else note(`User ${id} is now "${printable(nickname)}". It was "${printable(before)}".`);
+  },
+});
 
-const rename = (): Command =>
-  new Command('rename')
-    .summary('give a user another nickname')
-    .description(
-      'Gives a user another nickname, which every reply and search has from now on. The user may change it again.',
-    )
-    .addArgument(userIdArgument())
-    .addArgument(new Argument('<nickname>', `the new nickname, ${lengthOf(Nickname)}`).argParser(textOf(Nickname)))
-    .option('--json', 'print a JSON object instead of a sentence')
-    .addHelpText('after', examples(`users rename ${EXAMPLE_ID} Maru`))
-    .action((id: string, nickname: string, { json }: Output) =>
-      withDatabase(readSettings(), async (db) => {
-        const { before } = await renameUser(db, id, nickname, systemActor());
-        if (json) printJsonLines([{ id, nickname, before }]);
-        else note(`User ${id} is now "${printable(nickname)}". It was "${printable(before)}".`);
-      }),
-    );
+const suspend = databaseCommand({
+  summary: 'refuse the keys of a user',
+  description:
+    'Suspends a user: within a second, every instance of the service answers all keys of the user with 401 ' +
+    'USER_SUSPENDED. With --hide-content, takes all games and image posts of the user out of lists, searches and ' +
+    'counts as well, a hundred at a time; whoever asks for one gets a 404. Both are undone by unsuspend. Safe while ' +
+    'the service runs. If it was interrupted, run it again.',
+  input: {
+    id: userId,
+    hideContent: flag('also hide all games and image posts of the user'),
+    json: jsonNotSentence,
+  },
+  examples: [EXAMPLE_ID, `${EXAMPLE_ID} --hide-content`],
+  run: async (db, { id, hideContent, json }) => {
+    const hidden = await suspendUser(db, id, systemActor(), { hide: hideContent });
+    if (json) printJsonLines([{ id, suspended: true, hidden }]);
+    else note(`User ${id} is suspended.${hideContent ? ` Hid ${hidden} records.` : ''}`);
+  },
+});
 
-const suspend = (): Command =>
-  new Command('suspend')
-    .summary('refuse the keys of a user')
-    .description(
-      'Suspends a user: within a second, every instance of the service answers all keys of the user with 401 ' +
-        'USER_SUSPENDED. With --hide-content, takes all games and image posts of the user out of lists, searches and ' +
-        'counts as well, a hundred at a time; whoever asks for one gets a 404. Both are undone by unsuspend. Safe while ' +
-        'the service runs. If it was interrupted, run it again.',
-    )
-    .addArgument(userIdArgument())
-    .option('--hide-content', 'also hide all games and image posts of the user')
-    .option('--json', 'print a JSON object instead of a sentence')
-    .addHelpText('after', examples(`users suspend ${EXAMPLE_ID}`, `users suspend ${EXAMPLE_ID} --hide-content`))
-    .action((id: string, { hideContent, json }: Output & { hideContent?: true }) =>
-      withDatabase(readSettings(), async (db) => {
-        const hidden = await suspendUser(db, id, systemActor(), { hide: hideContent === true });
-        if (json) printJsonLines([{ id, suspended: true, hidden }]);
-        else note(`User ${id} is suspended.${hideContent ? ` Hid ${hidden} records.` : ''}`);
-      }),
-    );
+const unsuspend = databaseCommand({
+  summary: 'lift the suspension of a user',
+  description:
+    'Lifts the suspension of a user: within a second, the same keys work again. Games and image posts that were hidden ' +
+    'come back with the favorites, reactions and views they had. If it was interrupted, run it again.',
+  input: { id: userId, json: jsonNotSentence },
+  examples: [EXAMPLE_ID],
+  run: async (db, { id, json }) => {
+    const shown = await unsuspendUser(db, id, systemActor());
+    if (json) printJsonLines([{ id, suspended: false, shown }]);
+    else note(`User ${id} is not suspended any more.${shown > 0 ? ` ${shown} records are back.` : ''}`);
+  },
+});
 
-const unsuspend = (): Command =>
-  new Command('unsuspend')
-    .summary('lift the suspension of a user')
-    .description(
-      'Lifts the suspension of a user: within a second, the same keys work again. Games and image posts that were hidden ' +
-        'come back with the favorites, reactions and views they had. If it was interrupted, run it again.',
-    )
-    .addArgument(userIdArgument())
-    .option('--json', 'print a JSON object instead of a sentence')
-    .addHelpText('after', examples(`users unsuspend ${EXAMPLE_ID}`))
-    .action((id: string, { json }: Output) =>
-      withDatabase(readSettings(), async (db) => {
-        const shown = await unsuspendUser(db, id, systemActor());
-        if (json) printJsonLines([{ id, suspended: false, shown }]);
-        else note(`User ${id} is not suspended any more.${shown > 0 ? ` ${shown} records are back.` : ''}`);
-      }),
-    );
+const remove = databaseCommand({
+  summary: 'delete a user with all that they have published',
+  description:
+    'Shows what a user has. With --yes, deletes the user, all games and image posts of the user, hidden ones included, ' +
+    'all favorites and reactions that the user gave, and all keys, and takes them out of every count. It suspends the ' +
+    'user first, and deletes a hundred records at a time. This cannot be undone. Safe while the service runs. If it ' +
+    'was interrupted, run it again. Traces stay, such as nicknames and titles in the audit: see erase.',
+  input: { id: userId, yes: flag('delete the user'), json: jsonObject },
+  examples: [EXAMPLE_ID, `${EXAMPLE_ID} --yes`],
+  run: async (db, { id, yes, json }) => {
+    const state = await readUserState(db, id);
+    if (yes) await deleteUser(db, id, systemActor());
+    printObject({ id, nickname: state.nickname, ...countsOf(state), deleted: yes }, json);
+    if (!yes) note(`Nothing was deleted. Delete all this with: ${PROGRAM} users delete ${id} --yes`);
+  },
+});
 
-const remove = (): Command =>
-  new Command('delete')
-    .summary('delete a user with all that they have published')
-    .description(
-      'Shows what a user has. With --yes, deletes the user, all games and image posts of the user, hidden ones included, ' +
-        'all favorites and reactions that the user gave, and all keys, and takes them out of every count. It suspends the ' +
-        'user first, and deletes a hundred records at a time. This cannot be undone. Safe while the service runs. If it ' +
-        'was interrupted, run it again. Traces stay, such as nicknames and titles in the audit: see erase.',
-    )
-    .addArgument(userIdArgument())
-    .option('--yes', 'delete the user')
-    .option('--json', 'print a JSON object instead of a table')
-    .addHelpText('after', examples(`users delete ${EXAMPLE_ID}`, `users delete ${EXAMPLE_ID} --yes`))
-    .action((id: string, { yes, json }: Dangerous) =>
-      withDatabase(readSettings(), async (db) => {
-        await readUser(db, id);
-        const { nickname, games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys } = await readUserState(
-          db,
-          id,
-        );
-        const toDelete = { id, nickname, games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys };
-        if (yes) await deleteUser(db, id, systemActor());
-        printObject({ ...toDelete, deleted: yes === true }, json);
-        if (!yes) note(`Nothing was deleted. Delete all this with: ${PROGRAM} users delete ${id} --yes`);
-      }),
-    );
-
-export const usersCommand = (): Command =>
-  new Command('users')
-    .summary('create, show, suspend, export, delete and erase users')
-    .description(
-      'Creates, shows, renames, suspends, exports, deletes and erases users. A user owns API keys and everything that is published with them.',
-    )
-    .addCommand(create())
-    .addCommand(list())
-    .addCommand(show())
-    .addCommand(rename())
-    .addCommand(suspend())
-    .addCommand(unsuspend())
-    .addCommand(exportOne())
-    .addCommand(remove())
-    .addCommand(erase());
+export const usersCommand = commandGroup(
+  'create, show, suspend, export, delete and erase users',
+  'Creates, shows, renames, suspends, exports, deletes and erases users. A user owns API keys and everything that is published with them.',
+  { create, list, show, rename, suspend, unsuspend, export: exportOne, delete: remove, erase },
+);

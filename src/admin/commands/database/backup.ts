@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { currentDate } from '../../../base/runtime.ts';
 import type { BackupResult } from '../../backup/backup.ts';
 import type { DumpResult } from '../../backup/dump/dump.ts';
@@ -8,16 +8,10 @@ import { recordBackup, systemActor } from '../../../auth/audit/log.ts';
 import { type Config, ConfigError } from '../../../config/config.ts';
 import { serverAddresses } from '../../../db/address.ts';
 import type { Database } from '../../../db/database.ts';
-import { assertThere, CommandError, examples, readSettings, tellDatabase, withConnection } from '../shared/common.ts';
+import { argument, command, flag, type Given, option } from '../shared/command.ts';
+import { assertThere, CommandError, readSettings, tellDatabase, USAGE, withConnection } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { databaseFile, knownMigrations, withCopyProgress } from './sqlite-file.ts';
-
-interface Options {
-  force?: boolean;
-  keep?: number;
-  then?: string;
-  json?: true;
-}
 
 type Result = BackupResult | DumpResult;
 
@@ -99,9 +93,9 @@ const pruneIn = async (series: Series, file: string, keep: number): Promise<void
 };
 
 /** Runs the shell command that comes after a backup. @throws BackupError when that fails */
-const follow = async (command: string, { file }: Result): Promise<void> => {
+const follow = async (hook: string, { file }: Result): Promise<void> => {
   const { runHook } = await import('../../backup/backup.ts');
-  await runHook(command, file, (text) => process.stderr.write(text));
+  await runHook(hook, file, (text) => process.stderr.write(text));
 };
 
 const printBackup = async ({ file, bytes, migration }: Result): Promise<void> => {
@@ -110,12 +104,27 @@ const printBackup = async ({ file, bytes, migration }: Result): Promise<void> =>
   note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
 };
 
-const backUpTo = async (path: string, { force = false, keep, then, json }: Options): Promise<void> => {
+const input = {
+  place: argument(
+    '<place>',
+    'the file to write, or a folder, in which the file gets the name and the time of the database',
+  ),
+  force: flag('replace the file if it exists'),
+  keep: option('<number>', 'delete the oldest backups of that name in the folder, so that so many are left', readKeep),
+  // oxlint-disable-next-line unicorn/no-thenable -- the name of the option
+  then: option(
+    '<command>',
+    'have the shell run this afterwards, with the path of the file in $BACKUP_FILE; if it fails, so does the backup',
+  ),
+  json: flag('print one JSON object'),
+};
+
+const backUpTo = async ({ place, force, keep, then, json }: Given<typeof input>): Promise<void> => {
   const config = readSettings();
   const { targetOf } = await import('../../backup/target.ts');
-  const { file, series } = targetOf(path, namingOf(config), currentDate());
+  const { file, series } = targetOf(place, namingOf(config), currentDate());
   if (keep !== undefined && !series) {
-    throw new CommandError('--keep needs a folder, in which this command names the files.', 2);
+    throw new CommandError('--keep needs a folder, in which this command names the files.', USAGE);
   }
   assertThere(config);
   tellDatabase(config.databaseUrl);
@@ -128,33 +137,18 @@ const backUpTo = async (path: string, { force = false, keep, then, json }: Optio
   else await printBackup(result);
 };
 
-export const backupCommand = (): Command =>
-  new Command('backup')
-    .summary('write a checked copy of the database into a file')
-    .description(
-      'Copies the database of DATABASE_URL, as it is at one moment, into a file that only its owner can read, and prints ' +
-        'its path. Safe while the service runs and writes. An SQLite database is copied by itself; a MySQL or MariaDB is ' +
-        'dumped by mysqldump or mariadb-dump, compressed if the name ends in .gz. The file appears under its name when ' +
-        'all of it is on the disk and has passed the checks. The audit log records it, and metrics tell its age.',
-    )
-    .argument('<place>', 'the file to write, or a folder, in which the file gets the name and the time of the database')
-    .option('--force', 'replace the file if it exists')
-    .option(
-      '--keep <number>',
-      'delete the oldest backups of that name in the folder, so that so many are left',
-      readKeep,
-    )
-    .option(
-      '--then <command>',
-      'have the shell run this afterwards, with the path of the file in $BACKUP_FILE; if it fails, so does the backup',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      examples(
-        'backup content-backup.db',
-        'backup /var/backups/content --keep 14',
-        'backup /var/backups/content --keep 14 --then ./copy-elsewhere',
-      ),
-    )
-    .action(backUpTo);
+export const backupCommand = command({
+  summary: 'write a checked copy of the database into a file',
+  description:
+    'Copies the database of DATABASE_URL, as it is at one moment, into a file that only its owner can read, and prints ' +
+    'its path. Safe while the service runs and writes. An SQLite database is copied by itself; a MySQL or MariaDB is ' +
+    'dumped by mysqldump or mariadb-dump, compressed if the name ends in .gz. The file appears under its name when ' +
+    'all of it is on the disk and has passed the checks. The audit log records it, and metrics tell its age.',
+  input,
+  examples: [
+    'content-backup.db',
+    '/var/backups/content --keep 14',
+    '/var/backups/content --keep 14 --then ./copy-elsewhere',
+  ],
+  run: backUpTo,
+});

@@ -1,9 +1,8 @@
 import { styleText } from 'node:util';
-import { Command } from 'commander';
 import { type Diagnosis, type Health, worstOf } from '../../doctor/check.ts';
 import { examine, PoolLimits } from '../../doctor/doctor.ts';
-import { describeFault as describe } from '../shared/faults.ts';
-import { examples, readSettings, withConnection } from '../shared/common.ts';
+import { command, flag } from '../shared/command.ts';
+import { describeFault as describe, readSettings, withConnection } from '../shared/common.ts';
 import { print, printable, printJsonLines } from '../shared/output.ts';
 
 const COLORS = { ok: 'green', warning: 'yellow', failure: 'red', skipped: 'gray' } as const satisfies Record<
@@ -20,31 +19,32 @@ const lineOf = ({ check, health, message, cure }: Diagnosis): string => {
   return cure === undefined ? line : `${line}\n${indent}→ ${printable(cure)}`;
 };
 
-export const doctorCommand = (): Command =>
-  new Command('doctor')
-    .summary('check the deployment, and say how to mend it')
-    .description(
-      'Checks settings, database, TLS, clocks, durability, connections, disk, Redis, migrations, the versions of all ' +
-        'instances that run, and what is stored twice in the newest rows. Prints a line for each, and the cure where one is ' +
-        'needed. Changes nothing. The exit status is 1 if a check failed; warnings leave it at 0.',
-    )
-    .option('--deep', 'also look at all pages of an SQLite file, which reads all of it')
-    .option('--json', 'print one JSON object per line instead of sentences')
-    .addHelpText('after', examples('doctor', 'doctor --deep', 'doctor --json'))
-    .action(async ({ json, deep: isDeep = false }: { json?: true; deep?: true | false }) => {
-      const config = readSettings();
-      const limits = new PoolLimits();
-      await withConnection(
-        config,
-        async (db) => {
-          const found: Diagnosis[] = [];
-          for await (const diagnosis of examine(config, db, { perProcess: limits.total, describe, isDeep })) {
-            found.push(diagnosis);
-            if (json) printJsonLines([diagnosis]);
-            else print(lineOf(diagnosis));
-          }
-          if (worstOf(found) === 'failure') process.exitCode = 1;
-        },
-        { observer: limits.observer },
-      );
-    });
+export const doctorCommand = command({
+  summary: 'check the deployment, and say how to mend it',
+  description:
+    'Checks settings, database, TLS, clocks, durability, connections, disk, Redis, migrations, the versions of all ' +
+    'instances that run, and what is stored twice in the newest rows. Prints a line for each, and the cure where one is ' +
+    'needed. Changes nothing. The exit status is 1 if a check failed; warnings leave it at 0.',
+  input: {
+    deep: flag('also look at all pages of an SQLite file, which reads all of it'),
+    json: flag('print one JSON object per line instead of sentences'),
+  },
+  examples: ['', '--deep', '--json'],
+  run: ({ deep: isDeep, json }) => {
+    const limits = new PoolLimits();
+    const config = readSettings();
+    return withConnection(
+      config,
+      async (db) => {
+        const found: Diagnosis[] = [];
+        for await (const diagnosis of examine(config, db, { perProcess: limits.total, describe, isDeep })) {
+          found.push(diagnosis);
+          if (json) printJsonLines([diagnosis]);
+          else print(lineOf(diagnosis));
+        }
+        if (worstOf(found) === 'failure') process.exitCode = 1;
+      },
+      { observer: limits.observer },
+    );
+  },
+});

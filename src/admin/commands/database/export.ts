@@ -1,11 +1,11 @@
-import { Command, Option } from 'commander';
 import { currentTime } from '../../../base/runtime.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ExportOptions } from '../../transfer/export.ts';
-import { type Part, parts, TransferError } from '../../transfer/format.ts';
+import { parts } from '../../transfer/format.ts';
 import { LEAN } from '../../transfer/memory.ts';
 import { listOf, parseInstant } from '../shared/arguments.ts';
-import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
+import { command, defaulted, flag, option } from '../shared/command.ts';
+import { CommandError, readSettings, USAGE, withDatabase } from '../shared/common.ts';
 import { note, print } from '../shared/output.ts';
 import { StandardOutput } from '../shared/standard-output.ts';
 import { withProgress } from '../shared/progress.ts';
@@ -61,50 +61,42 @@ const toFile = async (db: Database, path: string, options: ExportOptions): Promi
   }
 };
 
-export const exportCommand = (): Command =>
-  new Command('export')
-    .summary('write users, games and image posts to a file')
-    .description(
-      'Writes users, games and image posts, with their tags, views, favorites and reactions, as JSON lines that import ' +
-        'reads; docs/transfer.md describes them. API keys are not among them. Safe while the service runs. With --out, ' +
-        'run it again if it was interrupted: it goes on where the file ends.',
-    )
-    .addOption(
-      new Option('--only <list>', `comma-separated: ${parts.join(', ')}`)
-        .argParser(listOf(parts))
-        .default([...parts], 'all'),
-    )
-    .addOption(
-      new Option(
-        '--since <time>',
-        'only what was published or changed by its author since then: a date or a time (default: ever)',
-      ).argParser(parseInstant),
-    )
-    .option('--out <file>', 'the file to write, which must not be there yet (default: the standard output)')
-    .option('--json', 'print what was written as JSON; needs --out')
-    .addHelpText(
-      'after',
-      examples('export --out content.jsonl', 'export --only users,games --since 2026-04-01 --out april.jsonl'),
-    )
-    .action(({ only, since, out, json }: { only: Part[]; since?: Date; out?: string; json?: true }) => {
-      if (json && out === undefined)
-        throw new CommandError('--json needs --out: the standard output is the export.', 2);
-      return withDatabase(
-        readSettings(),
-        async (db) => {
-          const options = { parts: only, since };
-          const summary = await (out === undefined ? toStandardOutput(db, options) : toFile(db, out, options)).catch(
-            (error: unknown) => {
-              throw error instanceof TransferError ? new CommandError(error.message) : error;
-            },
+export const exportCommand = command({
+  summary: 'write users, games and image posts to a file',
+  description:
+    'Writes users, games and image posts, with their tags, views, favorites and reactions, as JSON lines that import ' +
+    'reads; docs/transfer.md describes them. API keys are not among them. Safe while the service runs. With --out, ' +
+    'run it again if it was interrupted: it goes on where the file ends.',
+  input: {
+    only: defaulted('<list>', `comma-separated: ${parts.join(', ')}`, [...parts], {
+      parse: listOf(parts),
+      shown: 'all',
+    }),
+    since: option(
+      '<time>',
+      'only what was published or changed by its author since then: a date or a time (default: ever)',
+      parseInstant,
+    ),
+    out: option('<file>', 'the file to write, which must not be there yet (default: the standard output)'),
+    json: flag('print what was written as JSON; needs --out'),
+  },
+  examples: ['--out content.jsonl', '--only users,games --since 2026-04-01 --out april.jsonl'],
+  run: ({ only, since, out, json }) => {
+    if (json && out === undefined)
+      throw new CommandError('--json needs --out: the standard output is the export.', USAGE);
+    return withDatabase(
+      readSettings(),
+      async (db) => {
+        const wanted = { parts: only, since };
+        const summary = await (out === undefined ? toStandardOutput(db, wanted) : toFile(db, out, wanted));
+        const { records, bytes, seconds } = summary;
+        if (json) print(JSON.stringify(summary));
+        else
+          note(
+            `Wrote ${records} records in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${bytes} bytes`}.`,
           );
-          const { records, bytes, seconds } = summary;
-          if (json) print(JSON.stringify(summary));
-          else
-            note(
-              `Wrote ${records} records in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${bytes} bytes`}.`,
-            );
-        },
-        LEAN,
-      );
-    });
+      },
+      LEAN,
+    );
+  },
+});

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { Argument, Command } from 'commander';
 import { currentTime } from '../../../base/runtime.ts';
 import type { Imported } from '../../transfer/import.ts';
-import { TransferError } from '../../transfer/format.ts';
 import { LEAN, capHeap } from '../../transfer/memory.ts';
-import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
+import { argument, databaseCommand, flag } from '../shared/command.ts';
+import { CommandError } from '../shared/common.ts';
 import { note, print, printable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -39,63 +38,50 @@ const tellOf = ({ users, games, images, existing, bad }: Imported, dryRun: boole
   `${dryRun ? 'Would store' : 'Stored'} ${users} users, ${games} games and ${images} image posts in ${seconds.toFixed(1)} s; ` +
   `${existing} were there already; ${bad} bad lines.`;
 
-export const importCommand = (): Command =>
-  new Command('import')
-    .summary('store what export wrote')
-    .description(
-      'Stores the users, games and image posts of a file that export wrote, with their ids, times, tags, views, favorites ' +
-        'and reactions; docs/transfer.md describes it. Records that are there already stay as they are. A batch of 500 ' +
-        'lines is stored as a whole or not at all; it stops at the first one that has a bad line. Safe while the service ' +
-        'runs. If it was interrupted, run it again: it goes on after the last batch that was stored.',
-    )
-    .addArgument(new Argument('<file>', 'the file; - for the standard input'))
-    .option('--skip-bad', 'leave bad lines out, and tell of each on the standard error')
-    .option('--dry-run', 'check every line and store nothing')
-    .option('--json', 'print what was stored as JSON')
-    .addHelpText(
-      'after',
-      examples('import content.jsonl', 'import content.jsonl --dry-run --skip-bad', 'import - --json'),
-    )
-    .action((file: string, options: { skipBad?: true; dryRun?: true; json?: true }) => {
-      return withDatabase(
-        readSettings(),
-        async (db) => {
-          const { skipBad = false, dryRun = false, json } = options;
-          const { BadLines, importLines } = await import('../../transfer/import.ts');
-          const size = file === '-' ? undefined : await sizeOf(file);
-          const chunks: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file);
-          const began = currentTime();
-          const tell = (imported: Imported): void => {
-            const seconds = (currentTime() - began) / 1000;
-            if (json) print(JSON.stringify({ ...imported, dryRun, seconds }));
-            else print(tellOf(imported, dryRun, seconds));
-          };
-          const work = (advance: (mib: number) => void): Promise<Imported> =>
-            importLines(db, metered(chunks, advance), {
-              skipBad,
-              dryRun,
-              onBad: ({ number, message }) => note(printable(`line ${number}: ${message}`)),
-            });
-          try {
-            const imported = await (size === undefined
-              ? work(() => undefined)
-              : withProgress(Math.ceil(size / MIB), work, 'MiB'));
-            tell(imported);
-            if (!imported.isComplete) {
-              throw new CommandError(
-                'The last line of an export is missing: the file is incomplete. What it holds is stored.',
-              );
-            }
-          } catch (error) {
-            if (error instanceof BadLines) {
-              tell(error.imported);
-              throw new CommandError(
-                `Nothing after line ${error.imported.lastLine} is stored. Mend the lines, or leave them out with --skip-bad, and run it again.`,
-              );
-            }
-            throw error instanceof TransferError ? new CommandError(error.message) : error;
-          }
-        },
-        LEAN,
+export const importCommand = databaseCommand({
+  summary: 'store what export wrote',
+  description:
+    'Stores the users, games and image posts of a file that export wrote, with their ids, times, tags, views, favorites ' +
+    'and reactions; docs/transfer.md describes it. Records that are there already stay as they are. A batch of 500 ' +
+    'lines is stored as a whole or not at all; it stops at the first one that has a bad line. Safe while the service ' +
+    'runs. If it was interrupted, run it again: it goes on after the last batch that was stored.',
+  input: {
+    file: argument('<file>', 'the file; - for the standard input'),
+    skipBad: flag('leave bad lines out, and tell of each on the standard error'),
+    dryRun: flag('check every line and store nothing'),
+    json: flag('print what was stored as JSON'),
+  },
+  examples: ['content.jsonl', 'content.jsonl --dry-run --skip-bad', '- --json'],
+  database: LEAN,
+  run: async (db, { file, skipBad, dryRun, json }) => {
+    const { BadLines, importLines } = await import('../../transfer/import.ts');
+    const size = file === '-' ? undefined : await sizeOf(file);
+    const chunks: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file);
+    const began = currentTime();
+    const tell = (imported: Imported): void => {
+      const seconds = (currentTime() - began) / 1000;
+      if (json) print(JSON.stringify({ ...imported, dryRun, seconds }));
+      else print(tellOf(imported, dryRun, seconds));
+    };
+    const work = (advance: (mib: number) => void): Promise<Imported> =>
+      importLines(db, metered(chunks, advance), {
+        skipBad,
+        dryRun,
+        onBad: ({ number, message }) => note(printable(`line ${number}: ${message}`)),
+      });
+    try {
+      const imported = await (size === undefined
+        ? work(() => undefined)
+        : withProgress(Math.ceil(size / MIB), work, 'MiB'));
+      tell(imported);
+      if (imported.isComplete) return;
+    } catch (error) {
+      if (!(error instanceof BadLines)) throw error;
+      tell(error.imported);
+      throw new CommandError(
+        `Nothing after line ${error.imported.lastLine} is stored. Mend the lines, or leave them out with --skip-bad, and run it again.`,
       );
-    });
+    }
+    throw new CommandError('The last line of an export is missing: the file is incomplete. What it holds is stored.');
+  },
+});

@@ -1,17 +1,30 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { recordMigrations, systemActor } from '../../../auth/audit/log.ts';
 import type { Database } from '../../../db/database.ts';
 import { schema } from '../../../app/schema.ts';
-import { CommandError, examples, readSettings, withConnection } from '../shared/common.ts';
+import { command, flag, type Given, option } from '../shared/command.ts';
+import { CommandError, readSettings, withConnection } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 
-interface MigrateOptions {
-  status?: true;
-  down?: true;
-  dryRun?: true;
-  yes?: true;
-  to?: string;
-}
+const parseName = (text: string): string => {
+  const names = schema.migrations.map(({ name }) => name);
+  if (names.includes(text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${names.join(', ')}.`);
+};
+
+const input = {
+  status: flag('change nothing: list which migrations are applied and which are pending', {
+    conflicts: ['to', 'dryRun'],
+  }),
+  dryRun: flag('change nothing: print the SQL'),
+  to: option('<migration>', 'stop after this migration, or with --down before reverting it', parseName),
+  down: flag(
+    'revert the latest migration instead; the data in its tables is lost. Without --yes it only says what would be lost',
+    { conflicts: ['status'] },
+  ),
+  yes: flag('with --down: revert'),
+};
+type MigrateOptions = Given<typeof input>;
 
 const apply = async (db: Database, to?: string): Promise<void> => {
   const applied = await db.migrate(to);
@@ -62,12 +75,6 @@ const showStatus = async (db: Database): Promise<void> => {
   );
 };
 
-const parseName = (text: string): string => {
-  const names = schema.migrations.map(({ name }) => name);
-  if (names.includes(text)) return text;
-  throw new InvalidArgumentError(`It must be one of ${names.join(', ')}.`);
-};
-
 const run = (db: Database, options: MigrateOptions): Promise<void> => {
   if (options.status) return showStatus(db);
   if (options.dryRun) return showPlan(db, options);
@@ -75,35 +82,16 @@ const run = (db: Database, options: MigrateOptions): Promise<void> => {
   return options.yes ? revert(db, options.to) : refuseToRevert(db, options.to);
 };
 
-export const migrateCommand = (): Command =>
-  new Command('migrate')
-    .summary('create or change the tables of the database')
-    .description(
-      'Applies the pending migrations to the database of MIGRATE_DATABASE_URL, or else of DATABASE_URL, and prints the name of each. Safe to run twice, ' +
-        'or from several machines at once. If it was interrupted, run it again: it goes on where it was.',
-    )
-    .addOption(
-      new Option('--status', 'change nothing: list which migrations are applied and which are pending').conflicts([
-        'to',
-        'dryRun',
-      ]),
-    )
-    .addOption(new Option('--dry-run', 'change nothing: print the SQL'))
-    .addOption(
-      new Option('--to <migration>', 'stop after this migration, or with --down before reverting it').argParser(
-        parseName,
-      ),
-    )
-    .addOption(
-      new Option(
-        '--down',
-        'revert the latest migration instead; the data in its tables is lost. Without --yes it only says what would be lost',
-      ).conflicts('status'),
-    )
-    .option('--yes', 'with --down: revert')
-    .addHelpText('after', examples('migrate', 'migrate --status', 'migrate --dry-run'))
-    .action((options: MigrateOptions) => {
-      const config = readSettings();
-      const creates = !options.status && !options.dryRun && !options.down;
-      return withConnection(config, (db) => run(db, options), { url: config.migrateDatabaseUrl, creates });
-    });
+export const migrateCommand = command({
+  summary: 'create or change the tables of the database',
+  description:
+    'Applies the pending migrations to the database of MIGRATE_DATABASE_URL, or else of DATABASE_URL, and prints the name of each. Safe to run twice, ' +
+    'or from several machines at once. If it was interrupted, run it again: it goes on where it was.',
+  input,
+  examples: ['', '--status', '--dry-run'],
+  run: (options) => {
+    const config = readSettings();
+    const creates = !options.status && !options.dryRun && !options.down;
+    return withConnection(config, (db) => run(db, options), { url: config.migrateDatabaseUrl, creates });
+  },
+});

@@ -1,39 +1,35 @@
-import { Command } from 'commander';
 import { currentTime } from '../../../base/runtime.ts';
 import { record, systemActor } from '../../../auth/audit/log.ts';
-import { examples, readSettings, withDatabase } from '../shared/common.ts';
+import { databaseCommand } from '../shared/command.ts';
 import { print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
-export const reindexCommand = (): Command =>
-  new Command('reindex')
-    .summary('rebuild the search index')
-    .description(
-      'Rebuilds the search index of games, image posts and users from the stored records. Safe while the service runs: ' +
-        'it uses the old index until the new one is complete. Waits for a service that is indexing.',
-    )
-    .addHelpText('after', examples('reindex'))
-    .action(() =>
-      withDatabase(readSettings(), async (db) => {
-        // As `withConnection`, which has loaded most of it.
-        const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
-          import('../../../app/schema.ts'),
-          import('../../../search/indexing/indexer.ts'),
-          import('../../../search/indexing/rebuild.ts'),
-        ]);
-        const indexer = new Indexer(db, searchKinds);
-        const began = currentTime();
-        const records = await countDocuments(db, searchKinds);
-        await withProgress(
-          records,
-          async (onIndexed) => {
-            for (const kind of searchKinds) await indexer.reindex(kind, onIndexed);
-          },
-          'records',
-        );
-        await db.transaction((tx) =>
-          record(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
-        );
-        print(`Indexed ${records} records in ${((currentTime() - began) / 1000).toFixed(1)} s.`);
-      }),
+export const reindexCommand = databaseCommand({
+  summary: 'rebuild the search index',
+  description:
+    'Rebuilds the search index of games, image posts and users from the stored records. Safe while the service runs: ' +
+    'it uses the old index until the new one is complete. Waits for a service that is indexing.',
+  examples: [''],
+  run: async (db) => {
+    // As `withConnection`, which has loaded most of it.
+    const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
+      import('../../../app/schema.ts'),
+      import('../../../search/indexing/indexer.ts'),
+      import('../../../search/indexing/rebuild.ts'),
+    ]);
+    const indexer = new Indexer(db, searchKinds);
+    const began = currentTime();
+    const records = await countDocuments(db, searchKinds);
+    await withProgress(
+      records,
+      async (onIndexed) => {
+        for (const kind of searchKinds) await indexer.reindex(kind, onIndexed);
+      },
+      'records',
     );
+    await db.transaction((tx) =>
+      record(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
+    );
+    print(`Indexed ${records} records in ${((currentTime() - began) / 1000).toFixed(1)} s.`);
+  },
+});

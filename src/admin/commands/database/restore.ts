@@ -1,9 +1,9 @@
-import { Command, Option } from 'commander';
-import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
+import type { CheckResult } from '../../backup/restore.ts';
 import { placeOf } from '../../../app/deployment/place.ts';
 import type { Config } from '../../../config/config.ts';
 import type { WebhookSecrets } from '../../../event/webhook/secrets.ts';
-import { examples, PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
+import { argument, command, flag } from '../shared/command.ts';
+import { PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { databaseFile, knownMigrations, withCopyProgress } from './sqlite-file.ts';
 
@@ -34,54 +34,49 @@ const tellOfHold = ({ heldOf, webhooks: { total } }: CheckResult): void => {
   );
 };
 
-const printRestore = (result: RestoreResult, config: Config): void => {
-  print(result.database);
-  note(result.kept === null ? 'There was no database before.' : `The database that was there is now ${result.kept}`);
-  note(nextStep(result, config));
-};
-
-const printCheck = (result: CheckResult, config: Config): void => {
-  print(result.file);
-  note(`It is whole. ${nextStep(result, config)}`);
-};
-
-export const restoreCommand = (): Command =>
-  new Command('restore')
-    .summary('put a backup in the place of the SQLite database')
-    .description(
-      'Checks a backup and puts a copy of it in the place of the SQLite database of DATABASE_URL, whose service must be ' +
-        'stopped: it refuses while any process has the database open. The database that was there is kept beside it, ' +
-        'under a name that it prints. Backups of older versions are migrated afterwards as any database is. For MySQL ' +
-        'and MariaDB see docs/backup.md.',
-    )
-    .argument('<file>', 'the backup')
-    .addOption(new Option('--check', 'change nothing: only check the backup'))
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('restore content-backup.db', 'restore content-backup.db --check'))
-    .action(async (file: string, { check, json }: { check?: true; json?: true }) => {
-      const config = readSettings();
-      const database = databaseFile(config);
-      const [{ checkBackup, restore }, known, { WebhookSecrets: Secrets }] = await Promise.all([
-        import('../../backup/restore.ts'),
-        knownMigrations(),
-        import('../../../event/webhook/secrets.ts'),
-      ]);
-      const secrets = new Secrets(config);
-      const place = placeOf(config);
-      if (check) {
-        const result = await checkBackup(file, { known, secrets, place });
-        tellOfKey(result, secrets);
-        tellOfHold(result);
-        if (json) printJsonLines([result]);
-        else printCheck(result, config);
-        return;
-      }
-      tellDatabase(config.databaseUrl);
-      const result = await withCopyProgress(file, (onProgress) =>
-        restore({ database, file, known, secrets, place, onProgress }),
-      );
-      tellOfKey(result, secrets);
+export const restoreCommand = command({
+  summary: 'put a backup in the place of the SQLite database',
+  description:
+    'Checks a backup and puts a copy of it in the place of the SQLite database of DATABASE_URL, whose service must be ' +
+    'stopped: it refuses while any process has the database open. The database that was there is kept beside it, ' +
+    'under a name that it prints. Backups of older versions are migrated afterwards as any database is. For MySQL ' +
+    'and MariaDB see docs/backup.md.',
+  input: {
+    file: argument('<file>', 'the backup'),
+    check: flag('change nothing: only check the backup'),
+    json: flag('print one JSON object'),
+  },
+  examples: ['content-backup.db', 'content-backup.db --check'],
+  run: async ({ file, check, json }) => {
+    const config = readSettings();
+    const database = databaseFile(config);
+    const [{ checkBackup, restore }, known, { WebhookSecrets: Secrets }] = await Promise.all([
+      import('../../backup/restore.ts'),
+      knownMigrations(),
+      import('../../../event/webhook/secrets.ts'),
+    ]);
+    const here = { known, secrets: new Secrets(config), place: placeOf(config) };
+    const tell = (result: CheckResult): void => {
+      tellOfKey(result, here.secrets);
       tellOfHold(result);
       if (json) printJsonLines([result]);
-      else printRestore(result, config);
-    });
+    };
+    if (check) {
+      const checked = await checkBackup(file, here);
+      tell(checked);
+      if (json) return;
+      print(checked.file);
+      note(`It is whole. ${nextStep(checked, config)}`);
+      return;
+    }
+    tellDatabase(config.databaseUrl);
+    const restored = await withCopyProgress(file, (onProgress) => restore({ database, file, ...here, onProgress }));
+    tell(restored);
+    if (json) return;
+    print(restored.database);
+    note(
+      restored.kept === null ? 'There was no database before.' : `The database that was there is now ${restored.kept}`,
+    );
+    note(nextStep(restored, config));
+  },
+});

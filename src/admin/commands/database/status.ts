@@ -1,8 +1,8 @@
-import { Command } from 'commander';
 import { ask } from '../../../../openapi/kit/conformance/http/remote.ts';
 import type { Config } from '../../../config/config.ts';
 import { STATUS_PATHS } from '../../status/paths.ts';
-import { CommandError, examples, readSettings } from '../shared/common.ts';
+import { command, jsonObject, option } from '../shared/command.ts';
+import { CommandError, readSettings } from '../shared/common.ts';
 import { print, printObject } from '../shared/output.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -28,19 +28,20 @@ const readStatus = async (base: string): Promise<object> => {
   }
 };
 
-export const statusCommand = (): Command =>
-  new Command('status')
-    .summary('show the state of a running process')
-    .description(
-      'Shows what the page /admin on the port of the metrics shows of a running process: its calls and connections, the ' +
-        'last failed and slow requests, the busiest keys, the instances, the migrations, and what the doctor says.',
-    )
-    .option('--url <address>', 'the address of the metrics (default: METRICS_HOST and METRICS_PORT)')
-    .option('--json', 'print a JSON object instead of a table')
-    .addHelpText('after', examples('status', 'status --url http://localhost:9464 --json'))
-    .action(async ({ url, json }: { url?: string; json?: true }) => {
-      const config = readSettings();
-      const status = await readStatus(url ?? metricsUrl(config));
-      if (json) print(JSON.stringify(status));
-      else printObject(status, false);
-    });
+export const statusCommand = command({
+  summary: 'show the state of a running process',
+  description:
+    'Shows what the page /admin on the port of the metrics shows of a running process: its calls and connections, the ' +
+    'last failed and slow requests, the busiest keys, the instances, the migrations, and what the doctor says.',
+  input: {
+    url: option('<address>', 'the address of the metrics (default: METRICS_HOST and METRICS_PORT)'),
+    json: jsonObject,
+  },
+  examples: ['', '--url http://localhost:9464 --json'],
+  run: async ({ url, json }) => {
+    const config = readSettings();
+    const status = await readStatus(url ?? metricsUrl(config));
+    if (json) print(JSON.stringify(status));
+    else printObject(status, false);
+  },
+});

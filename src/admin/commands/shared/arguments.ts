@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { currentTime } from '../../../base/runtime.ts';
+import { type Input, option } from './command.ts';
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DURATION = /^(\d+)([smhd])$/;
@@ -64,18 +65,6 @@ export const parseStart = (text: string): StartDate => {
   return () => new Date(text);
 };
 
-/** Has a command refuse options that are given twice, but for some: else the last would win in silence. */
-export const refuseRepeated = (command: Command, lists: readonly (string | undefined)[] = []): Command => {
-  for (const option of command.options.filter(({ long }) => !lists.includes(long))) {
-    let isGiven = false;
-    command.on(`option:${option.name()}`, () => {
-      if (isGiven) command.error(`error: option '${option.flags}' is given twice`);
-      isGiven = true;
-    });
-  }
-  return command;
-};
-
 /** The address of a deployment, without a slash at its end. @throws InvalidArgumentError */
 export const parseBaseUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -126,7 +115,8 @@ const parseKey = (text: string): string => {
 };
 
 /** `--key`, an API key, which may also be in `GATEWAY_KEY`. Pipelines pass a secret that is not set as an empty text: that is no key. */
-export const keyOption = (description: string): Option =>
-  new Option('--key <key>', `${description} Prefer the variable, since others can see command lines`)
-    .env('GATEWAY_KEY')
-    .argParser(parseKey);
+export const keyOption = (description: string): Input<string | undefined> =>
+  option('<key>', `${description} Prefer the variable, since others can see command lines`, {
+    parse: parseKey,
+    env: 'GATEWAY_KEY',
+  });

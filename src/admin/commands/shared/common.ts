@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorOf } from '../../../../contract/index.ts';
 import { actAs } from '../../../auth/audit/log.ts';
 import { PROGRAM } from '../../../base/version.ts';
-import { DATABASE_FAULTS, databaseFaultIn } from '../../../base/errors.ts';
-import { type Config, readConfig } from '../../../config/config.ts';
+import { AppError, DATABASE_FAULTS, databaseFaultIn } from '../../../base/errors.ts';
+import { type Config, ConfigError, readConfig } from '../../../config/config.ts';
 import { describeAddress, IN_MEMORY, sqliteFile } from '../../../db/address.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
@@ -21,9 +22,34 @@ export class CommandError extends Error {
 
 export { PROGRAM };
 
-/** The part of a command's help that shows calls which work; `calls` leave out the program. */
-export const examples = (...calls: string[]): string =>
-  ['', calls.length === 1 ? 'Example:' : 'Examples:', ...calls.map((call) => `  ${PROGRAM} ${call}`)].join('\n');
+/** The exit status of a call that cannot be carried out as it was typed, and of one that found no gateway. */
+export const USAGE = 2;
+export const NO_GATEWAY = 3;
+
+/** Messages for operators, who have other means than callers. */
+const OPERATOR_MESSAGES: Partial<Record<string, string>> = {
+  WEBHOOK_NOT_FOUND: 'There is no webhook with this id: `webhooks list` shows all.',
+  DELIVERY_NOT_FOUND: 'There is no delivery with this id: `webhooks deliveries` shows those of a webhook.',
+  WEBHOOK_SECRETS_OFF: 'Set WEBHOOK_SECRET_KEY, here and for the service: docs/operations.md tells how.',
+};
+
+/** The error messages for the operator, a line each. */
+export const faultsOf = (error: unknown): string[] => {
+  if (error instanceof ConfigError || error instanceof CommandError) return error.message.split('\n');
+  if (error instanceof AppError) {
+    const { reason, details } = error;
+    const { fault, hint = fault && DATABASE_FAULTS[fault] } = details;
+    const message = OPERATOR_MESSAGES[reason] ?? errorOf(reason).message;
+    if (hint === undefined || reason in OPERATOR_MESSAGES) return [message];
+    // The hints about webhooks are sentences.
+    return [reason.startsWith('WEBHOOK_') ? `${message} ${hint}` : `${message.replace(/\.$/, '')}: ${hint}`];
+  }
+  const { message = String(error) } = error as Partial<Error>;
+  return [message.split('\n', 1).join('')];
+};
+
+/** The same in a line. */
+export const describeFault = (error: unknown): string => faultsOf(error).join('; ');
 
 /** The options of every command that works on the database, of the call under way. */
 export interface CommonOptions {

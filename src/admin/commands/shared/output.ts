@@ -40,6 +40,22 @@ export const printTable = (headings: readonly string[], rows: readonly (readonly
   );
 };
 
+/** The cells of a row by their headings: a member of the row, or a function of it. */
+type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => unknown)>>;
+
+/** Writes rows as a table, or as a line of JSON each. */
+export const printRows = <Row extends object>(rows: readonly Row[], columns: Columns<Row>, json = false): void => {
+  if (json) {
+    printJsonLines(rows);
+    return;
+  }
+  const cells = Object.values(columns);
+  printTable(
+    Object.keys(columns),
+    rows.map((row) => cells.map((cell) => cellOf((typeof cell === 'function' ? cell(row) : row[cell]) ?? ''))),
+  );
+};
+
 /** The text of a value in a cell. */
 const cellOf = (value: unknown): string => {
   if (value === null || value === undefined) return '-';

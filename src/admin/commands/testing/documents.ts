@@ -1,6 +1,12 @@
 import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
+import {
+  type ConsumerContract,
+  ConsumerContractError,
+  parseConsumerContract,
+} from '../../../../contract/consumer-contract.ts';
 import {
   type ClientDocument,
   documented,
@@ -9,11 +15,11 @@ import {
 } from '../../../../openapi/kit/conformance/document/client-document.ts';
 import { ask, boundedText } from '../../../../openapi/kit/conformance/http/remote.ts';
 import { valueAt } from '../../../../openapi/kit/conformance/values.ts';
-import { CommandError } from '../shared/common.ts';
+import { UseError } from '../../../../openapi/kit/consumers/uses.ts';
+import { defaulted, type Input } from '../shared/command.ts';
+import { CommandError, NO_GATEWAY, USAGE } from '../shared/common.ts';
 import { printable } from '../shared/output.ts';
 
-const USAGE = 2;
-const NO_GATEWAY = 3;
 const TIMEOUT_MS = 10_000;
 
 const require = createRequire(import.meta.url);
@@ -33,15 +39,40 @@ export const releasedDocument = (version: string): ClientDocument | undefined =>
 
 export const versionOf = ({ document }: ClientDocument): string => String(valueAt(document, ['info', 'version']));
 
-/** Reads a document from a file. @throws CommandError */
-export const readDocument = async (file: string): Promise<ClientDocument> => {
+/** Reads a file. @throws CommandError */
+export const readWith = async <T>(
+  file: string,
+  parse: (name: string, text: string) => T,
+  read: (file: string) => Promise<string> = (path) => boundedText(createReadStream(path)),
+): Promise<T> => {
   try {
-    return parseDocument(basename(file), await boundedText(createReadStream(file)));
+    return parse(basename(file), await read(file));
   } catch (error) {
-    if (error instanceof DocumentError) throw new CommandError(error.message, USAGE);
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}.`, USAGE);
+    const isExplained = [DocumentError, UseError, ConsumerContractError].some((kind) => error instanceof kind);
+    const { message } = error as Error;
+    throw new CommandError(isExplained ? message : `${file} cannot be read: ${message}.`, USAGE);
   }
 };
+
+/** Reads a document from a file. @throws CommandError */
+export const readDocument = (file: string): Promise<ClientDocument> => readWith(file, parseDocument);
+
+/** The contracts in files, and in the folders among them, one by one. @throws CommandError */
+export async function* readContracts(paths: readonly string[]): AsyncGenerator<ConsumerContract> {
+  for (const path of paths) {
+    const isFolder = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    const names = isFolder ? (await readdir(path)).filter((name) => name.endsWith('.json')).toSorted() : undefined;
+    if (names?.length === 0) throw new CommandError(`${path} has no .json file.`, USAGE);
+    for (const file of names?.map((name) => join(path, name)) ?? [path]) {
+      yield await readWith(file, parseConsumerContract);
+    }
+  }
+}
+
+export const tagOption = (description: string): Input<string> => defaulted('<name>', description, 'production');
 
 /** The document that a gateway publishes. @throws CommandError */
 export const fetchDocument = async (url: string): Promise<ClientDocument> => {

@@ -1,9 +1,6 @@
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { Argument, Command, Option } from 'commander';
-import { boundedText } from '../../../../openapi/kit/conformance/http/remote.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import {
   findContracts,
@@ -16,78 +13,56 @@ import { readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ClientDocument } from '../../../../openapi/kit/conformance/document/client-document.ts';
 import { type Change, changesFor } from '../../../../openapi/kit/conformance/document/compare.ts';
-import {
-  type ConsumerContract,
-  ConsumerContractError,
-  parseConsumerContract,
-} from '../../../../contract/consumer-contract.ts';
+import type { ConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { type Consumers, impactOf } from '../../../../openapi/kit/consumers/impact.ts';
 import { unknownParts } from '../../../../openapi/kit/consumers/needs.ts';
 import { changesOf, junitOf, linesOf } from '../../../../openapi/kit/consumers/report.ts';
-import { type NamedUse, parseUses, UseError } from '../../../../openapi/kit/consumers/uses.ts';
+import { type NamedUse, parseUses } from '../../../../openapi/kit/consumers/uses.ts';
 import { withKeys } from '../access/keys-use.ts';
-import { parseBaseUrl, refuseRepeated, wholeNumberUpTo } from '../shared/arguments.ts';
-import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
-import { faultsOf } from '../shared/faults.ts';
+import { parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
+import { argument, command, defaulted, flag, type Given, option, optionList } from '../shared/command.ts';
+import { CommandError, faultsOf, readSettings, USAGE, withDatabase } from '../shared/common.ts';
 import { note, print, printable, printJsonLines } from '../shared/output.ts';
 import { assertReportFile, writeReport } from '../shared/report-file.ts';
-import { fetchDocument, ownDocument, readDocument, releasedDocument, versionOf } from './documents.ts';
+import {
+  fetchDocument,
+  ownDocument,
+  readContracts,
+  readDocument,
+  readWith,
+  releasedDocument,
+  tagOption,
+  versionOf,
+} from './documents.ts';
 
 const BROKEN = 1;
-const USAGE = 2;
 const CANNOT_TELL = 4;
 
-/** Reads a file. @throws CommandError */
-const readWith = async <T>(
-  file: string,
-  parse: (name: string, text: string) => T,
-  read: (file: string) => Promise<string> = (path) => boundedText(createReadStream(path)),
-): Promise<T> => {
-  try {
-    return parse(basename(file), await read(file));
-  } catch (error) {
-    if (error instanceof UseError || error instanceof ConsumerContractError)
-      throw new CommandError(error.message, USAGE);
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}.`, USAGE);
-  }
+/** The files that say what consumers use and need. Without any, the database says it. */
+const use = option('<file>', 'what a deployment wrote by `keys use --days 90 --json`');
+const contracts = optionList('<path>', 'contracts of consumers: a file, or a folder of them; may be repeated');
+
+/** The form of the answer. */
+const output = {
+  tag: tagOption('without either: the contracts in the database that have this tag'),
+  json: flag('print one JSON object per change and line'),
+  junit: option('<file>', 'also write JUnit XML, with a case for each consumer'),
+  allowUnknown: flag('end with status 0, too, where it cannot be told whether somebody breaks'),
+  allowNone: flag('take it for a yes that there is no consumer'),
 };
 
-/** The contracts in files, and in the folders among them, one by one. @throws CommandError */
-export async function* readContracts(paths: readonly string[]): AsyncGenerator<ConsumerContract> {
-  for (const path of paths) {
-    const isFolder = await stat(path).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
-    const names = isFolder ? (await readdir(path)).filter((name) => name.endsWith('.json')).toSorted() : undefined;
-    if (names?.length === 0) throw new CommandError(`${path} has no .json file.`, USAGE);
-    for (const file of names?.map((name) => join(path, name)) ?? [path]) {
-      yield await readWith(file, parseConsumerContract);
-    }
-  }
-}
-
-/** The files that say what consumers use and need. Without any, the database says it. */
 interface FileOptions {
-  use?: string;
-  contracts?: string[];
+  use: string | undefined;
+  contracts: string[] | undefined;
 }
 
-const namesFiles = ({ use, contracts }: FileOptions): boolean => use !== undefined || contracts !== undefined;
-
-interface Output {
-  json?: true;
-  junit?: string;
-  allowUnknown?: true;
-  allowNone?: true;
-}
+const namesFiles = (files: FileOptions): boolean => files.use !== undefined || files.contracts !== undefined;
 
 /** The documents that are compared, the consumers that are asked about, and the form of the answer. */
-interface Question extends FileOptions, Output {
+interface Question extends FileOptions, Given<typeof output> {
   before: ClientDocument;
   now: ClientDocument;
   days: number;
-  tag: string;
 }
 
 /** Tells why there is no yes even where no consumer is known to break. */
@@ -152,7 +127,7 @@ const answerTo = async (
   passOver: PassedOver,
   doubt: Doubt,
 ): Promise<Awaited<ReturnType<typeof impactOf>>> => {
-  const { use, contracts = [], days, tag } = question;
+  const { days, tag } = question;
   const judge = new ByTestedVersion(question, doubt);
   const judged = (consumers: Consumers) => impactOf(judge.changes, consumers, (contract) => judge.changesFor(contract));
   const counted = (uses: readonly NamedUse[]): NamedUse[] =>
@@ -161,8 +136,9 @@ const answerTo = async (
       return !key?.isSuspended;
     });
   if (namesFiles(question)) {
-    const uses = use === undefined ? [] : await readWith(use, parseUses, (file) => readFile(file, 'utf8'));
-    return judged({ uses: counted(uses), contracts: readContracts(contracts) });
+    const uses =
+      question.use === undefined ? [] : await readWith(question.use, parseUses, (file) => readFile(file, 'utf8'));
+    return judged({ uses: counted(uses), contracts: readContracts(question.contracts ?? []) });
   }
   try {
     return await withDatabase(readSettings(), async (db) =>
@@ -219,80 +195,50 @@ const report = async (question: Question, known: readonly string[] = []): Promis
   return { changes: changes.length, broken, unknown, names: names.length, doubts: doubts.size };
 };
 
-const LISTS = ['--contracts'];
-const listed = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
-const jsonOption = (): Option => new Option('--json', 'print one JSON object per change and line');
-const junitOption = (): Option => new Option('--junit <file>', 'also write JUnit XML, with a case for each consumer');
-const allowUnknownOption = (): Option =>
-  new Option('--allow-unknown', 'end with status 0, too, where it cannot be told whether somebody breaks');
-const allowNoneOption = (): Option => new Option('--allow-none', 'take it for a yes that there is no consumer');
-const useOption = (): Option => new Option('--use <file>', 'what a deployment wrote by `keys use --days 90 --json`');
-const contractsOption = (): Option =>
-  new Option('--contracts <path>', 'contracts of consumers: a file, or a folder of them; may be repeated').argParser(
-    listed,
-  );
-
-export const tagOption = (description: string): Option => new Option('--tag <name>', description).default('production');
-const databaseTag = (): Option => tagOption('without either: the contracts in the database that have this tag');
-
-interface ImpactOptions extends FileOptions, Output {
-  days: number;
-  tag: string;
-}
-
 /** Why an answer would say nothing: a document is compared with itself. */
 const SAME =
   'is the document that it would be compared with: --from FILE names the one that consumers were tested with';
 
-/** `impact` */
-export const impactCommand = (): Command =>
-  refuseRepeated(
-    new Command('impact')
-      .summary('name whom a new document breaks')
-      .description(
-        'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
-          'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
-          'somebody is, 2 for what cannot be read or written, 4 where it cannot tell. What was recorded does not tell what a ' +
-          'consumer reads of a reply: all callers of the operation are named.',
-      )
-      .addArgument(new Argument('<old>', 'the document that consumers use'))
-      .addArgument(new Argument('[new]', 'the document that would take its place; by default that of this version'))
-      .addOption(useOption())
-      .addOption(contractsOption())
-      .addOption(
-        new Option('--days <number>', 'without either: the uses of so many days in the database, today included')
-          .argParser(wholeNumberUpTo(KEPT_DAYS))
-          .default(KEPT_DAYS),
-      )
-      .addOption(databaseTag())
-      .addOption(jsonOption())
-      .addOption(junitOption())
-      .addOption(allowUnknownOption())
-      .addOption(allowNoneOption())
-      .addHelpText(
-        'after',
-        examples('impact old.json', 'impact old.json new.json --use use.jsonl --contracts consumers/'),
-      )
-      .action(async (old: string, fresh: string | undefined, options: ImpactOptions) => {
-        const before = await readDocument(old);
-        const now = fresh === undefined ? ownDocument() : await readDocument(fresh);
-        const { changes, broken, unknown, names } = await report({ ...options, before, now });
-        note(
-          `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${changes - broken - unknown} break nobody.`,
-        );
-      }),
-    LISTS,
-  );
+export const impactCommand = command({
+  summary: 'name whom a new document breaks',
+  description:
+    'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
+    'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
+    'somebody is, 2 for what cannot be read or written, 4 where it cannot tell. What was recorded does not tell what a ' +
+    'consumer reads of a reply: all callers of the operation are named.',
+  input: {
+    old: argument('<old>', 'the document that consumers use'),
+    fresh: argument<string | undefined>(
+      '[new]',
+      'the document that would take its place; by default that of this version',
+    ),
+    use,
+    contracts,
+    days: defaulted('<number>', 'without either: the uses of so many days in the database, today included', KEPT_DAYS, {
+      parse: wholeNumberUpTo(KEPT_DAYS),
+    }),
+    ...output,
+  },
+  examples: ['old.json', 'old.json new.json --use use.jsonl --contracts consumers/'],
+  refusesRepeated: true,
+  run: async ({ old, fresh, ...options }) => {
+    const before = await readDocument(old);
+    const now = fresh === undefined ? ownDocument() : await readDocument(fresh);
+    const { changes, broken, unknown, names } = await report({ ...options, before, now });
+    note(
+      `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${changes - broken - unknown} break nobody.`,
+    );
+  },
+});
 
-interface DeployOptions extends FileOptions, Output {
-  document?: string;
-  to?: string;
-  from?: string;
-  tag: string;
+interface Deployment {
+  document: string | undefined;
+  to: string | undefined;
+  from: string | undefined;
 }
 
 /** The documents of what is deployed, and of what would be. @throws CommandError */
-const documentsOf = async ({ document, to, from }: DeployOptions) => {
+const documentsOf = async ({ document, to, from }: Deployment) => {
   const before = from === undefined ? ownDocument() : await readDocument(from);
   if (document !== undefined) return { before, now: await readDocument(document) };
   if (to !== undefined) return { before, now: await fetchDocument(to) };
@@ -300,53 +246,43 @@ const documentsOf = async ({ document, to, from }: DeployOptions) => {
 };
 
 /** Whether a document that was to be released is the very one that it is compared with. */
-const isSame = ({ document, from }: DeployOptions, { before, now }: Pick<Question, 'before' | 'now'>): boolean =>
+const isSame = ({ document, from }: Deployment, { before, now }: Pick<Question, 'before' | 'now'>): boolean =>
   document !== undefined &&
   (from === undefined ? isDeepStrictEqual(before.document, now.document) : resolve(from) === resolve(document));
 
-/** `can-i-deploy` */
-export const canIDeployCommand = (): Command =>
-  refuseRepeated(
-    new Command('can-i-deploy')
-      .summary('say whether a release breaks a consumer')
-      .description(
-        'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
-          'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
-          'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or ' +
-          'written, 3 if no gateway answers, 4 where it cannot tell.',
-      )
-      .addOption(new Option('--document <file>', 'the document of the gateway to release').conflicts('to'))
-      .option('--to <url>', 'the deployment that the consumers would call', parseBaseUrl)
-      .option(
-        '--from <file>',
-        'the document that consumers were tested with; by default that of this version. A contract that names an earlier release is compared with the document of that',
-      )
-      .addOption(contractsOption())
-      .addOption(useOption())
-      .addOption(databaseTag())
-      .addOption(jsonOption())
-      .addOption(junitOption())
-      .addOption(allowUnknownOption())
-      .addOption(allowNoneOption())
-      .addHelpText(
-        'after',
-        examples(
-          'can-i-deploy --document new.json',
-          'can-i-deploy --document new.json --contracts production/ --use use.jsonl',
-          'can-i-deploy --to https://api.example.com --contracts shop-web.json',
-        ),
-      )
-      .action(async (options: DeployOptions) => {
-        if (!namesFiles(options) && options.document === undefined) {
-          throw new CommandError('Say of whom: --contracts PATH, or --use FILE.', USAGE);
-        }
-        const documents = await documentsOf(options);
-        const doubts = isSame(options, documents) ? [`${String(options.document)} ${SAME}`] : [];
-        const found = await report({ ...options, ...documents, days: KEPT_DAYS }, doubts);
-        const { broken, unknown, names } = found;
-        if (broken > 0) note(`No: ${broken} changes break somebody.`);
-        else if (unknown + found.doubts > 0) note(`Cannot tell: ${unknown + found.doubts} reasons stand above.`);
-        else note(`Yes: none of ${names} consumers breaks.`);
-      }),
-    LISTS,
-  );
+export const canIDeployCommand = command({
+  summary: 'say whether a release breaks a consumer',
+  description:
+    'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
+    'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
+    'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or ' +
+    'written, 3 if no gateway answers, 4 where it cannot tell.',
+  input: {
+    document: option('<file>', 'the document of the gateway to release', { conflicts: ['to'] }),
+    to: option('<url>', 'the deployment that the consumers would call', parseBaseUrl),
+    from: option(
+      '<file>',
+      'the document that consumers were tested with; by default that of this version. A contract that names an earlier release is compared with the document of that',
+    ),
+    contracts,
+    use,
+    ...output,
+  },
+  examples: [
+    '--document new.json',
+    '--document new.json --contracts production/ --use use.jsonl',
+    '--to https://api.example.com --contracts shop-web.json',
+  ],
+  refusesRepeated: true,
+  run: async (options) => {
+    if (!namesFiles(options) && options.document === undefined) {
+      throw new CommandError('Say of whom: --contracts PATH, or --use FILE.', USAGE);
+    }
+    const documents = await documentsOf(options);
+    const known = isSame(options, documents) ? [`${String(options.document)} ${SAME}`] : [];
+    const { broken, unknown, names, doubts } = await report({ ...options, ...documents, days: KEPT_DAYS }, known);
+    if (broken > 0) note(`No: ${broken} changes break somebody.`);
+    else if (unknown + doubts > 0) note(`Cannot tell: ${unknown + doubts} reasons stand above.`);
+    else note(`Yes: none of ${names} consumers breaks.`);
+  },
+});

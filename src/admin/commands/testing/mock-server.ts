@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { startMockServer } from '../../../../openapi/kit/mock-server/server.ts';
 import { parseVectors, type Vector } from '../../../../openapi/kit/mock-server/vector.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
-import { CommandError, examples } from '../shared/common.ts';
+import { command, defaulted, option } from '../shared/command.ts';
+import { CommandError } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
 
 const OURS = '#openapi/sdk/vectors.json';
@@ -21,24 +21,26 @@ const readVectors = (file: string): Vector[] => {
   }
 };
 
-/** The command, also under its former name, `fault-server`. */
-export const mockServerCommand = (name = 'mock-server'): Command =>
-  new Command(name)
-    .summary('serve scripted faults for testing clients')
-    .description(
-      'Serves scripted exchanges ("vectors"): refused connections, slow and broken replies, and whatever else a client ' +
-        'may meet. GET /vectors?run=NAME lists the calls to make, and where; GET /seen?run=NAME returns the requests ' +
-        'that arrived. It is also the proxy that some of them ask for: set HTTP_PROXY to its address, and NO_PROXY to ' +
-        'direct.invalid. The SDKs are tested with it, and your own client can be too. Runs until it gets SIGTERM or SIGINT.',
-    )
-    .option('--port <number>', 'the port to listen on; 0 picks a free one', wholeNumberUpTo(MAX_PORT), 4010)
-    .option('--vectors <file>', 'your own exchanges, in the format of openapi/sdk/vectors.json')
-    .addHelpText('after', examples('mock-server', 'mock-server --port 4011 --vectors my-vectors.json'))
-    .action(async ({ port, vectors }: { port: number; vectors?: string }) => {
-      const script = readVectors(vectors ?? createRequire(import.meta.url).resolve(OURS));
-      const server = await startMockServer(script, port);
-      const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-      print(`${script.length} vectors at ${server.url}/vectors`);
-      await stopped;
-      server.stop();
-    });
+export const mockServerCommand = command({
+  summary: 'serve scripted faults for testing clients',
+  description:
+    'Serves scripted exchanges ("vectors"): refused connections, slow and broken replies, and whatever else a client ' +
+    'may meet. GET /vectors?run=NAME lists the calls to make, and where; GET /seen?run=NAME returns the requests ' +
+    'that arrived. It is also the proxy that some of them ask for: set HTTP_PROXY to its address, and NO_PROXY to ' +
+    'direct.invalid. The SDKs are tested with it, and your own client can be too. Runs until it gets SIGTERM or SIGINT.',
+  input: {
+    port: defaulted('<number>', 'the port to listen on; 0 picks a free one', 4010, {
+      parse: wholeNumberUpTo(MAX_PORT),
+    }),
+    vectors: option('<file>', 'your own exchanges, in the format of openapi/sdk/vectors.json'),
+  },
+  examples: ['', '--port 4011 --vectors my-vectors.json'],
+  run: async ({ port, vectors }) => {
+    const script = readVectors(vectors ?? createRequire(import.meta.url).resolve(OURS));
+    const server = await startMockServer(script, port);
+    const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    print(`${script.length} vectors at ${server.url}/vectors`);
+    await stopped;
+    server.stop();
+  },
+});

@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { removableKinds } from '../../moderation/kinds.ts';
 import { noteRecords } from '../../moderation/removal.ts';
 import { findMarked, type Marking } from '../../../content/read/find.ts';
 import { type RemovableKind, removeRecords } from '../../../content/write/remove.ts';
 import type { Database } from '../../../db/database.ts';
-import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { databaseCommand, flag, jsonNotSentence, option } from '../shared/command.ts';
+import { PROGRAM } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 
 /** The mark of `verify`'s records: this tag, and titles that begin with a bracket and the tag. */
@@ -28,31 +29,30 @@ const parseRun = (text: string): string => {
   throw new InvalidArgumentError('It must be the name of a run: the twelve hexadecimal digits that verify printed.');
 };
 
-export const verifyCleanupCommand = (): Command =>
-  new Command('verify-cleanup')
-    .summary('remove the records that verify published')
-    .description(
-      'Counts the games and image posts that runs of verify have published: those with the tag "verify" and a title ' +
-        'that begins with "[verify ". With --yes, removes them and their favorites, reactions and views from lists, ' +
-        'searches and every count; the tags stay. Safe while the service runs. If it was interrupted, run it again.',
-    )
-    .addOption(new Option('--run <name>', 'only the records of this run (default: of all runs)').argParser(parseRun))
-    .option('--yes', 'remove them')
-    .option('--json', 'print a JSON object instead of a sentence')
-    .addHelpText('after', examples('verify-cleanup', 'verify-cleanup --run 0123456789ab --yes'))
-    .action(({ run, yes, json }: { run?: string; yes?: true; json?: true }) =>
-      withDatabase(readSettings(), async (db) => {
-        const marking: Marking = { tagSlug: TAG, titleStart: run === undefined ? `[${TAG} ` : `[${TAG} ${run}] ` };
-        const counts: number[] = [];
-        for (const one of removableKinds) counts.push(await cleanUp(db, one, marking, yes === true));
-        const [games = 0, posts = 0] = counts;
-        if (json) {
-          printJsonLines([{ games, imagePosts: posts, removed: yes === true }]);
-          return;
-        }
-        print(`${games} games and ${posts} image posts of verify ${yes ? 'removed' : 'are there'}.`);
-        if (!yes && games + posts > 0) {
-          note(`Remove them with: ${PROGRAM} verify-cleanup${run === undefined ? '' : ` --run ${run}`} --yes`);
-        }
-      }),
-    );
+export const verifyCleanupCommand = databaseCommand({
+  summary: 'remove the records that verify published',
+  description:
+    'Counts the games and image posts that runs of verify have published: those with the tag "verify" and a title ' +
+    'that begins with "[verify ". With --yes, removes them and their favorites, reactions and views from lists, ' +
+    'searches and every count; the tags stay. Safe while the service runs. If it was interrupted, run it again.',
+  input: {
+    run: option('<name>', 'only the records of this run (default: of all runs)', parseRun),
+    yes: flag('remove them'),
+    json: jsonNotSentence,
+  },
+  examples: ['', '--run 0123456789ab --yes'],
+  run: async (db, { run, yes, json }) => {
+    const marking: Marking = { tagSlug: TAG, titleStart: run === undefined ? `[${TAG} ` : `[${TAG} ${run}] ` };
+    const counts: number[] = [];
+    for (const one of removableKinds) counts.push(await cleanUp(db, one, marking, yes));
+    const [games = 0, posts = 0] = counts;
+    if (json) {
+      printJsonLines([{ games, imagePosts: posts, removed: yes }]);
+      return;
+    }
+    print(`${games} games and ${posts} image posts of verify ${yes ? 'removed' : 'are there'}.`);
+    if (!yes && games + posts > 0) {
+      note(`Remove them with: ${PROGRAM} verify-cleanup${run === undefined ? '' : ` --run ${run}`} --yes`);
+    }
+  },
+});

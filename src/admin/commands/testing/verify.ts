@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
@@ -23,7 +23,8 @@ import { junitOf } from '../../../../openapi/kit/conformance/report/junit.ts';
 import { anySeed, SeededRandom, SEEDS } from '../../../../openapi/kit/conformance/seed.ts';
 import { type VerifyRun, verify } from '../../../../openapi/kit/conformance/verify.ts';
 import { keyOption, listOf, parseBaseUrl, wholeNumberUpTo } from '../shared/arguments.ts';
-import { CommandError, examples, PROGRAM } from '../shared/common.ts';
+import { argument, command, defaulted, flag, type Given, option } from '../shared/command.ts';
+import { CommandError, NO_GATEWAY, PROGRAM, USAGE } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 import { assertReportFile, writeReport } from '../shared/report-file.ts';
@@ -32,8 +33,6 @@ import { RateLimitNotice } from './rate-limit-notice.ts';
 
 const ORIGIN = 'https://verify.example.com';
 const FAILED = 1;
-const USAGE = 2;
-const NO_GATEWAY = 3;
 
 const subjects = [SERVICE, ...operations.map(({ id }) => id)];
 
@@ -42,20 +41,43 @@ const parseOrigin = (text: string): string => {
   throw new InvalidArgumentError('It must be an origin such as https://app.example.com.');
 };
 
-interface VerifyOptions {
-  key?: string;
-  readOnly?: boolean;
-  strict?: boolean;
-  only?: string[];
-  document?: string;
-  maxSkipped?: number;
-  cleanup?: string;
-  seed?: number;
-  json?: boolean;
-  junit?: string;
-  origin: string;
-  receiver?: number;
-}
+const input = {
+  baseUrl: argument(
+    '<base-url>',
+    'the address of the deployment, such as https://api.example.com; that of its docs, document or API will do, too',
+    parseBaseUrl,
+  ),
+  key: keyOption('an API key; one with every scope checks the most.'),
+  readOnly: flag('change nothing, and leave the key out of calls that write'),
+  strict: flag('fail if replies or the document hold anything that this contract does not know'),
+  only: option('<list>', 'check only these operations, comma-separated, such as game.list', listOf(subjects)),
+  document: option(
+    '<file>',
+    'also check for a client that was generated from this OpenAPI document (JSON): what breaks the client is a ' +
+      'fault; what is new to it is listed',
+  ),
+  maxSkipped: option('<n>', 'fail if more checks than this are skipped', wholeNumberUpTo(Number.MAX_SAFE_INTEGER)),
+  cleanup: option(
+    '<command>',
+    'afterwards, run this with sh to remove the records of the run, named in $VERIFY_RUN; fail if any are left',
+  ),
+  receiver: option(
+    '<port>',
+    'receive webhooks at this port of 127.0.0.1, and check them; the deployment must allow it by WEBHOOK_HTTP=true, ' +
+      'WEBHOOK_ALLOW=127.0.0.0/8 and WEBHOOK_PORTS',
+    wholeNumberUpTo(65_535),
+  ),
+  seed: option(
+    '<n>',
+    'send the same requests as an earlier run (default: random, and printed)',
+    wholeNumberUpTo(SEEDS - 1),
+  ),
+  json: flag('print the results as one JSON value and nothing else'),
+  junit: option('<file>', 'also write the results as JUnit XML'),
+  origin: defaulted('<origin>', 'the site whose scripts may call the API, if CORS_ORIGINS is limited', ORIGIN, {
+    parse: parseOrigin,
+  }),
+};
 
 /** Makes the run. @throws CommandError with the exit status of why it cannot be made */
 const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<VerifyRun> => {
@@ -86,11 +108,11 @@ const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promis
 
 /** Runs the operator's command, which has the name of the run in `VERIFY_RUN`. Returns what is wrong with it, if anything. */
 const cleanUp = async (
-  command: string,
+  script: string,
   { name, made, countLeft }: VerifyRun,
 ): Promise<{ left: number | null; fault?: string }> => {
   // Its output goes to the standard error, since it is no part of the result.
-  const child = spawn('sh', ['-c', `VERIFY_RUN=${name}; export VERIFY_RUN\n${command}`], { stdio: ['ignore', 2, 2] });
+  const child = spawn('sh', ['-c', `VERIFY_RUN=${name}; export VERIFY_RUN\n${script}`], { stdio: ['ignore', 2, 2] });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   const left = (await countLeft()) ?? null;
   if (code !== 0) return { left, fault: `The cleanup ended with ${code === null ? signal : `status ${code}`}.` };
@@ -100,10 +122,15 @@ const cleanUp = async (
 
 const removalOf = (name: string): string => `${PROGRAM} verify-cleanup --run ${name} --yes`;
 
-const run = async (
-  baseUrl: string,
-  { key: givenKey, readOnly = false, strict = false, only, origin, ...options }: VerifyOptions,
-): Promise<void> => {
+const run = async ({
+  baseUrl,
+  key: givenKey,
+  readOnly,
+  strict,
+  only,
+  origin,
+  ...options
+}: Given<typeof input>): Promise<void> => {
   const started = performance.now();
   const key = givenKey === '' ? undefined : givenKey;
   const { maxSkipped = Infinity, cleanup, seed = anySeed(), receiver: receiverPort } = options;
@@ -143,83 +170,29 @@ const run = async (
   if (faults.length > 0 || countOf(results, 'failed') > 0) process.exitCode = FAILED;
 };
 
-export const verifyCommand = (): Command =>
-  new Command('verify')
-    .summary('test a deployment against the contract')
-    .description(
-      'Calls every operation of a running deployment and checks all replies against the contract of this package. Prints ' +
-        'how many checks of each operation passed, failed or were skipped, and why. Each fault is reported once, however ' +
-        'many checks it fails: what was expected, what came, where in the reply, the request id, the checks that failed, ' +
-        'and a curl command that sends the request again.\n\n' +
-        'Without a key, or with --read-only, nothing changes but view counts: lists with their filters, sort orders and ' +
-        'cursors, records, related games, counts, profiles and refusals are checked with whatever data is there. With a ' +
-        'key that may publish, about 100 games and image posts are published, with titles that begin with "[verify" and ' +
-        'the tag "verify"; the API deletes nothing, so they stay until the operator removes them. With a key that may ' +
-        'change the profile of its user, the profile is changed and restored.\n\n' +
-        'What this contract does not know, such as a further member of a reply, is listed as a note: the service may be ' +
-        'newer. With --strict it is a fault.\n\n' +
-        'Exit status: 0 if all is well; 1 if a check failed, too many were skipped or the cleanup failed; 2 for unusable ' +
-        'options, including a key that is refused, a seed that was used within the last day and a file that cannot be written; 3 if nothing answers, or ' +
-        'what answers is not a gateway.',
-    )
-    .addArgument(
-      new Argument(
-        '<base-url>',
-        'the address of the deployment, such as https://api.example.com; that of its docs, document or API will do, too',
-      ).argParser(parseBaseUrl),
-    )
-    .addOption(keyOption('an API key; one with every scope checks the most.'))
-    .option('--read-only', 'change nothing, and leave the key out of calls that write')
-    .option('--strict', 'fail if replies or the document hold anything that this contract does not know')
-    .addOption(
-      new Option('--only <list>', 'check only these operations, comma-separated, such as game.list').argParser(
-        listOf(subjects),
-      ),
-    )
-    .option(
-      '--document <file>',
-      'also check for a client that was generated from this OpenAPI document (JSON): what breaks the client is a ' +
-        'fault; what is new to it is listed',
-    )
-    .addOption(
-      new Option('--max-skipped <n>', 'fail if more checks than this are skipped').argParser(
-        wholeNumberUpTo(Number.MAX_SAFE_INTEGER),
-      ),
-    )
-    .option(
-      '--cleanup <command>',
-      'afterwards, run this with sh to remove the records of the run, named in $VERIFY_RUN; fail if any are left',
-    )
-    .addOption(
-      new Option(
-        '--receiver <port>',
-        'receive webhooks at this port of 127.0.0.1, and check them; the deployment must allow it by WEBHOOK_HTTP=true, ' +
-          'WEBHOOK_ALLOW=127.0.0.0/8 and WEBHOOK_PORTS',
-      ).argParser(wholeNumberUpTo(65_535)),
-    )
-    .addOption(
-      new Option('--seed <n>', 'send the same requests as an earlier run (default: random, and printed)').argParser(
-        wholeNumberUpTo(SEEDS - 1),
-      ),
-    )
-    .option('--json', 'print the results as one JSON value and nothing else')
-    .option('--junit <file>', 'also write the results as JUnit XML')
-    .addOption(
-      new Option('--origin <origin>', 'the site whose scripts may call the API, if CORS_ORIGINS is limited')
-        .argParser(parseOrigin)
-        .default(ORIGIN),
-    )
-    .addHelpText(
-      'after',
-      [
-        examples(
-          'verify http://localhost:3000',
-          'verify http://localhost:3000/docs --key $API_KEY --junit verify.xml',
-          'verify http://localhost:3000 --read-only --json --max-skipped 1000',
-        ),
-        '',
-        'Not provoked:',
-        ...Object.entries(unprovoked).map(([reason, why]) => `  ${reason} ${why}`),
-      ].join('\n'),
-    )
-    .action(run);
+export const verifyCommand = command({
+  summary: 'test a deployment against the contract',
+  description:
+    'Calls every operation of a running deployment and checks all replies against the contract of this package. Prints ' +
+    'how many checks of each operation passed, failed or were skipped, and why. Each fault is reported once, however ' +
+    'many checks it fails: what was expected, what came, where in the reply, the request id, the checks that failed, ' +
+    'and a curl command that sends the request again.\n\n' +
+    'Without a key, or with --read-only, nothing changes but view counts: lists with their filters, sort orders and ' +
+    'cursors, records, related games, counts, profiles and refusals are checked with whatever data is there. With a ' +
+    'key that may publish, about 100 games and image posts are published, with titles that begin with "[verify" and ' +
+    'the tag "verify"; the API deletes nothing, so they stay until the operator removes them. With a key that may ' +
+    'change the profile of its user, the profile is changed and restored.\n\n' +
+    'What this contract does not know, such as a further member of a reply, is listed as a note: the service may be ' +
+    'newer. With --strict it is a fault.\n\n' +
+    'Exit status: 0 if all is well; 1 if a check failed, too many were skipped or the cleanup failed; 2 for unusable ' +
+    'options, including a key that is refused, a seed that was used within the last day and a file that cannot be written; 3 if nothing answers, or ' +
+    'what answers is not a gateway.',
+  input,
+  examples: [
+    'http://localhost:3000',
+    'http://localhost:3000/docs --key $API_KEY --junit verify.xml',
+    'http://localhost:3000 --read-only --json --max-skipped 1000',
+  ],
+  notes: ['', 'Not provoked:', ...Object.entries(unprovoked).map(([reason, why]) => `  ${reason} ${why}`)],
+  run,
+});

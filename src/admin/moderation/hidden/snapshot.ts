@@ -57,7 +57,7 @@ const withAuthor = insertionOf(['record']);
 const byItself = insertionOf(['record', 'hidden_at', 'reason']);
 
 /** A record to keep aside. Without a cause, it is hidden with its author only. */
-export interface KeptRecord {
+interface KeptRecord {
   id: Bytes;
   authorId: Bytes;
   kept: HiddenSnapshot;
