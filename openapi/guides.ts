@@ -68,16 +68,9 @@ const faultResults = (): Record<string, string> => {
   const killed = 'one of four instances is killed (kill -9), behind HAProxy';
   const [requests, , broken] = row(killed, /(\d+) requests: ok (\d+), broken \w+ (\d+)/);
   const [restarted] = row('rolling restart of four instances (SIGTERM), behind HAProxy', /\| (\d+) requests +\|/);
-  const galera = table.split('\n').flatMap((line) => {
-    const [, fault = '', database, , , acknowledged, lost, doubled] = line.split(/ *\| */);
-    if (!fault.startsWith('Galera: ') || database !== 'MariaDB') return [];
-    if (lost !== '0' || doubled !== '0') throw new Error(`docs/scaling.md says that nothing was lost: ${line}`);
-    return [Number(acknowledged)];
-  });
   return {
     'faults.killed': `${broken} of ${requests}`,
     'faults.restarted': `${restarted}`,
-    'faults.galera': galera.reduce((sum, count) => sum + count, 0).toLocaleString('en'),
   };
 };
 

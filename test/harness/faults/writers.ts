@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcedureId } from '../app/app.ts';
-import { type Client, type Ending, openClient, reasonIn } from '../app/client.ts';
+import { type Ending, openClient, reasonIn } from '../app/client.ts';
 import { idIn, withDatabase } from '../http/load.ts';
 import { until } from '../until.ts';
 import { PLANTED } from '../documents/secrets.ts';
@@ -74,26 +74,18 @@ const restAfter = (ending: Ending): number => {
 };
 
 /** Calls one procedure until it is done, or once. Returns the answer, if there was one. */
-const callerOf = (
-  bases: readonly string[],
-  key: string,
-  options: CallersOptions,
-  attempts: Attempt[],
-  number: number,
-) => {
-  const clients = bases.map((base) => openClient(base, key, { patienceMs: options.patienceMs ?? PATIENCE_MS }));
-  let turn = 0;
+const callerOf = (base: string, key: string, options: CallersOptions, attempts: Attempt[], number: number) => {
+  const client = openClient(base, key, { patienceMs: options.patienceMs ?? PATIENCE_MS });
   let isAbandoned = false;
   stopAfterTest(() => {
     isAbandoned = true;
-    for (const client of clients) client.close();
+    client.close();
   });
   return {
     call: async (procedure: ProcedureId, about: string, input: unknown): Promise<string | undefined> => {
       const idempotencyKey = options.obedient ? randomUUID() : undefined;
       const headers = idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey };
       for (;;) {
-        const client = clients[(turn += 1) % clients.length] as Client;
         const at = performance.now();
         const ending = await client.call(procedure, input, headers);
         const ms = performance.now() - at;
@@ -114,9 +106,7 @@ const callerOf = (
         await sleep(restAfter(ending));
       }
     },
-    close: () => {
-      for (const client of clients) client.close();
-    },
+    close: () => client.close(),
   };
 };
 
@@ -146,14 +136,14 @@ const waiter =
     }
   };
 
-/** Publishes games at the services of `bases`, in turns. */
-export const startWriters = (bases: string | readonly string[], key: string, options: CallersOptions): Callers => {
+/** Publishes games at the service of `base`. */
+export const startWriters = (base: string, key: string, options: CallersOptions): Callers => {
   const attempts: Attempt[] = [];
   const acknowledged = new Map<string, string>();
   const prefix = `load ${(started += 1)}, `;
   let isStopped = false;
   const run = async (writer: number): Promise<void> => {
-    const caller = callerOf([bases].flat(), key, options, attempts, writer);
+    const caller = callerOf(base, key, options, attempts, writer);
     for (let n = 0; !isStopped; n += 1) {
       const title = `${prefix}writer ${writer}, ${n}`;
       const answer = await caller.call('game.create', title, {
@@ -189,18 +179,14 @@ export interface Togglers extends Callers {
 }
 
 /** Each caller toggles the favourite on a game of its own: told twice the same in a row, one toggle was lost or doubled. */
-export const startTogglers = async (
-  bases: string | readonly string[],
-  key: string,
-  options: CallersOptions,
-): Promise<Togglers> => {
+export const startTogglers = async (base: string, key: string, options: CallersOptions): Promise<Togglers> => {
   const attempts: Attempt[] = [];
   const acknowledged = new Map<string, string>();
   const states: { gameId: string; told: boolean[] }[] = [];
   let isStopped = false;
   const prefix = `load ${(started += 1)}, `;
   const begin = async (toggler: number) => {
-    const caller = callerOf([bases].flat(), key, options, attempts, toggler);
+    const caller = callerOf(base, key, options, attempts, toggler);
     const title = `${prefix}toggler ${toggler}`;
     const made = await caller.call('game.create', title, { title });
     if (made === undefined) throw new Error(`No game to toggle: ${attempts.at(-1)?.outcome}`);
