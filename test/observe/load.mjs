@@ -6,7 +6,7 @@ import { Random } from '../../dist/src/sandbox/seed/random.js';
 /** How many of a hundred requests are of which operation. */
 const SHARES = {
   listMix: 32,
-  equalList: 8,
+  list: 8,
   getById: 30,
   getProfile: 8,
   search: 3,
