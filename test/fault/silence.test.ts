@@ -108,27 +108,27 @@ describe('the database', () => {
     const id = idOf(await client.call('game.create', { title: 'a game' }));
     const callAll = () =>
       Promise.all([
-        ...Array.from({ length: 10 }, (_, n) => timed('game.list', { limit: n + 1, page: 1 })),
-        ...Array.from({ length: 5 }, () => timed('user.me', {}, key)),
-        ...Array.from({ length: 5 }, () => timed('game.toggleFavorite', { gameId: id }, key)),
+        timed('game.list', { limit: 5, page: 1 }),
+        timed('image.list', { limit: 5, page: 1 }),
+        timed('user.me', {}, key),
+        timed('game.toggleFavorite', { gameId: id }, key),
       ]);
     await callAll();
     expect(proxy.forget()).toBeGreaterThan(0);
-    const since = performance.now();
-    const reasons = new Set<string>();
+    const reasons: string[][] = [];
     // A call knows that a connection is dead only when its time is over.
-    const areAllAnswered = async (): Promise<boolean> => {
+    for (let isOver = false; !isOver;) {
       const endings = await callAll();
       for (const { took } of endings) expect(took).toBeLessThan(LONGEST);
       const failed = endings.filter(({ ending }) => answered(ending).status !== 200);
-      for (const { ending } of failed) reasons.add(reasonOf(ending));
-      return failed.length === 0;
-    };
-    while (!(await areAllAnswered())) expect(turns.between(since, performance.now())).toBeLessThan(2 * LONGEST);
+      reasons.push(failed.map(({ ending }) => reasonOf(ending)));
+      isOver = failed.length === 0;
+      expect(reasons.length).toBeLessThanOrEqual(4);
+    }
     // The fault hit.
-    expect(reasons).toContain('TIMEOUT');
+    expect(reasons.flat()).toContain('TIMEOUT');
     expect(['TIMEOUT', 'OVERLOADED', 'DATABASE_UNAVAILABLE', 'OUTCOME_UNKNOWN']).toEqual(
-      expect.arrayContaining([...reasons]),
+      expect.arrayContaining(reasons.flat()),
     );
   });
 

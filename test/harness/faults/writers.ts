@@ -110,18 +110,14 @@ const callerOf = (base: string, key: string, options: CallersOptions, attempts: 
   };
 };
 
-/** How many requests ended how. */
-export const outcomesOf = (attempts: readonly Attempt[]): Record<string, number> => {
+/** How many requests ended how, in words. */
+const outcomesInWords = (attempts: readonly Attempt[]): string => {
   const counts: Record<string, number> = {};
   for (const { outcome } of attempts) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return counts;
-};
-
-/** How many requests ended how, in words. */
-export const outcomesInWords = (attempts: readonly Attempt[]): string =>
-  Object.entries(outcomesOf(attempts))
+  return Object.entries(counts)
     .map(([outcome, count]) => `${outcome} ${count}`)
     .join(', ');
+};
 
 /** `succeeded` of callers whose attempts are these. */
 const waiter =
@@ -225,15 +221,12 @@ export const startTogglers = async (base: string, key: string, options: CallersO
 
 /** What was acknowledged, held against what is stored. */
 export interface Audit {
-  acknowledged: number;
   /** Acknowledged, and not stored under the id that was told. */
   lost: number;
   /** Stored more than once, or toggled more or less than once. */
   duplicated: number;
   /** Stored, and not acknowledged: callers that obey leave none. */
   unacknowledged: number;
-  /** The longest time without a success, from the first to the last. */
-  longestOutageMs: number;
   /** What was asked and answered, request by request, of all that is not as it was acknowledged. */
   histories: string[];
 }
@@ -255,15 +248,6 @@ const historyOf = (about: string, attempts: readonly Attempt[], found: string): 
         return `  ${Math.round(at)} + ${Math.round(ms)} ms, ${procedure}, ${key ?? 'no key'}: ${outcome} ${text}`;
       }),
   ].join('\n');
-
-/** The longest time between two successes. */
-export const longestOutageMs = (attempts: readonly Attempt[]): number => {
-  const times = attempts
-    .filter(({ outcome }) => outcome === 'ok')
-    .map(({ at, ms }) => at + ms)
-    .toSorted((a, b) => a - b);
-  return Math.round(Math.max(0, ...times.slice(1).map((time, n) => time - (times[n] ?? time))));
-};
 
 /** Looks in the database for everything that callers were told, and whether it is there once. Stop the callers first. */
 export const audit = async (url: string, ...loads: readonly (Callers | Togglers)[]): Promise<Audit> => {
@@ -297,11 +281,9 @@ export const audit = async (url: string, ...loads: readonly (Callers | Togglers)
     }
   }
   return {
-    acknowledged: attempts.filter(({ outcome }) => outcome === 'ok').length,
     lost,
     duplicated,
     unacknowledged,
-    longestOutageMs: Math.max(...loads.map((load) => longestOutageMs(load.attempts))),
     histories,
   };
 };
