@@ -105,12 +105,14 @@ const rules: readonly (readonly [rule: string, advice: string, isBroken: (arrow:
       !isNamed(imported, 'handlers'),
   ],
   [
-    'handlers translate with services and views',
-    'a handler takes the input to a service and its answer to a view; move what decides into the service.',
-    ({ importer, imported }) =>
+    'handlers translate with what their folder and auth/ do',
+    'a handler takes the input to the functions of its folder, and answers by a view; reading and storing is theirs.',
+    ({ importer, imported, isTypeOnly }) =>
       isNamed(importer, 'handlers') &&
-      !['src/auth/procedure.ts', 'src/content/view.ts', 'contract/index.ts'].includes(imported) &&
-      !isNamed(imported, 'service', 'view'),
+      !isTypeOnly &&
+      !isNamed(imported, 'service') &&
+      !isIn(imported, dirname(importer), 'src/auth', 'contract') &&
+      !['src/content/view.ts', 'src/base/errors.ts', 'src/base/version.ts'].includes(imported),
   ],
   [
     'only calls reach handlers',
