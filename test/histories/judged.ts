@@ -49,6 +49,12 @@ const disturbedBy = (fault: Fault, history: readonly Entry[]): number =>
       (entry.attempts > 1 || entry.outcome !== 'ok' || entry.return - entry.call > LONG_US),
   ).length;
 
+/** An entry whose fault is that of an older release, which tells a caller of no scope that it does not know, and fails. */
+const withoutFaultOf = (older: readonly Fault[], entry: Entry): Entry =>
+  entry.reason === 'INTERNAL' && older.some((fault) => entry.call < fault.return && entry.return > fault.call)
+    ? { ...entry, reason: 'of an older release' }
+    : entry;
+
 /** An entry without `updatedAt`, which tells no order where clocks were set. */
 const withoutTime = (entry: Entry): Entry =>
   entry.output ? { ...entry, output: { ...entry.output, updatedAt: undefined } } : entry;
@@ -91,7 +97,9 @@ export const expectAllowed = async (databases: string): Promise<void> => {
   const has = (name: string): boolean => harms.some(({ nemesis }) => nemesis === name);
   // Where limits are on, a view counts once an hour; and each instance stores those that it has counted when it likes.
   const isViewCountExact = !has('redis') && victim.bases.length === 1;
+  const older = faults.filter(({ nemesis }) => nemesis === 'older');
   const history = recorded
+    .map((entry) => withoutFaultOf(older, entry))
     .map((entry) => (has('clock') ? withoutTime(entry) : entry))
     .map((entry) => (isViewCountExact ? entry : { ...entry, isCalm: false }));
   const current = victim.hasReplicas ? history.map(withoutReplica) : history;
