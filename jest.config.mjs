@@ -95,8 +95,7 @@ const onEngines = () => [
 /** What tests print besides. */
 const reporters = {
   fast: ['<rootDir>/test/harness/jest/coverage-reporter.mjs'],
-  fault: ['<rootDir>/test/harness/jest/results-reporter.mjs'],
-  vitess: ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
+  vitess: ['<rootDir>/test/harness/vitess/reporter.mjs'],
 };
 // Ends only what hangs: a test that waits for something takes as long as a busy machine makes it.
 const testTimeout = 600_000;

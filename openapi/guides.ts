@@ -56,31 +56,6 @@ const quickStarts = async (): Promise<Record<string, string>> =>
     (await sdkReadmes()).map(([language, text]) => [`quickstart.${language}`, section(text, '## Quick start')]),
   );
 
-/** Figures of the last run of the tests of faults: `faults.killed`, …. @throws Error where the table lacks a row */
-const faultResults = (): Record<string, string> => {
-  const table = readFileSync('test/fault/RESULTS.md', 'utf8');
-  const row = (fault: string, figures: RegExp): string[] => {
-    const line = table.split('\n').find((one) => one.startsWith(`| ${fault}`)) ?? '';
-    const found = figures.exec(line)?.slice(1);
-    if (!found) throw new Error(`test/fault/RESULTS.md has no row "${fault}" with the figures of docs/scaling.md.`);
-    return found.map((figure) => Number(figure).toLocaleString('en'));
-  };
-  const killed = 'one of four instances is killed (kill -9), behind HAProxy';
-  const [requests, , broken] = row(killed, /(\d+) requests: ok (\d+), broken \w+ (\d+)/);
-  const [restarted] = row('rolling restart of four instances (SIGTERM), behind HAProxy', /\| (\d+) requests +\|/);
-  const galera = table.split('\n').flatMap((line) => {
-    const [, fault = '', database, , , acknowledged, lost, doubled] = line.split(/ *\| */);
-    if (!fault.startsWith('Galera: ') || database !== 'MariaDB') return [];
-    if (lost !== '0' || doubled !== '0') throw new Error(`docs/scaling.md says that nothing was lost: ${line}`);
-    return [Number(acknowledged)];
-  });
-  return {
-    'faults.killed': `${broken} of ${requests}`,
-    'faults.restarted': `${restarted}`,
-    'faults.galera': galera.reduce((sum, count) => sum + count, 0).toLocaleString('en'),
-  };
-};
-
 /** The common behavior of all SDKs, for the guide to them. */
 const passages = (): Record<string, string> => ({
   'sdk.behavior': section(readFileSync('openapi/sdk/README.md', 'utf8'), '## What all of them do').replaceAll(
@@ -93,7 +68,6 @@ const passages = (): Record<string, string> => ({
 const parts = async (): Promise<Record<string, string>> => ({
   ...facts,
   ...passages(),
-  ...faultResults(),
   ...(await quickStarts()),
 });
 

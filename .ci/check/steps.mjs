@@ -136,7 +136,7 @@ export const steps = [
     run: ['npm', 'run', '-s', 'test:image'],
     envOfAll: { IMAGE_RELEASES: '2' },
     minutes: 45,
-    apart: testsBut('image', 'bench', 'observe'),
+    apart: testsBut('image', 'bench'),
   },
   ...[oldest, newest].map((version) => ({
     name: `first start on Node.js ${version}`,

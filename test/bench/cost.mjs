@@ -4,7 +4,8 @@ import { operationsOf, requestsOf } from './load/operations.mjs';
 import { takeSamples } from './load/samples.mjs';
 import { countCpu } from './machine/cpu.mjs';
 import { startSeeded } from './machine/seeded.mjs';
-import { startServer } from './machine/servers.mjs';
+import { startGateway } from './machine/gateway.mjs';
+import { kindsOf } from './machine/versions.mjs';
 import { median, refusalsOf, warmUp } from './measure.mjs';
 import { circumstances, figure, markdownTable, refusalMark, refusalNote } from './report.mjs';
 
@@ -35,12 +36,8 @@ const takeRound = async (servers, turn) => {
   return { us: cpus.map((used, index) => used() / answered[index]), results };
 };
 
-/**
- * What something costs: CPU time per answer of several kinds of the gateway, in turns, each set beside the one before it.
- * `kindsOf` makes the kinds for each set: `name`, and what their servers are started with; `onSet` hears of its servers
- * before they are stopped.
- */
-export const measureCost = async (options, { kindsOf, onSet }) => {
+/** What a version or a setting costs: CPU time per answer of several gateways, in turns, each set beside the one before it. */
+export const measureCost = async (options) => {
   const database = await startSeeded(options.games);
   const operations = operationsOf(await takeSamples(database));
   const load = startLoad();
@@ -48,13 +45,11 @@ export const measureCost = async (options, { kindsOf, onSet }) => {
   const milliseconds = options.seconds * 1000;
   const taken = new Map(names.map((name) => [name, []]));
   const results = new Map(names.map((name) => [name, []]));
-  let kinds = [];
+  const kinds = kindsOf(options);
   for (const name of names) await load.define(name, requestsOf(operations[name]));
   for (let set = 0; set < SETS; set += 1) {
-    kinds = await kindsOf();
     const servers = [];
-    for (const { name: _, ...more } of kinds)
-      servers.push(await startServer('gateway', { url: database.url, ...more }));
+    for (const { env, root } of kinds) servers.push(await startGateway({ url: database.url, env, root }));
     for (const name of names) {
       for (const server of servers) await warmUp(load, server, name);
       const { settleMs = 0 } = operations[name];
@@ -68,7 +63,6 @@ export const measureCost = async (options, { kindsOf, onSet }) => {
       console.error(name, `set ${set + 1}`, ...kinds.map((__, kind) => figure(median(rounds.map((us) => us[kind])))));
       taken.get(name).push(rounds);
     }
-    if (onSet) await onSet(servers);
     for (const server of servers) await server.stop();
   }
   await database.stop();

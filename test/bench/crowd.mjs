@@ -1,9 +1,8 @@
-import { demandExactCounts } from './exact.mjs';
 import { startLoad } from './load/load.mjs';
 import { crowdRequestsOf, operationsOf } from './load/operations.mjs';
 import { median, ratioOf, refusalsOf, takeTurn, takeTurns, warmUp } from './measure.mjs';
 import { circumstances, count, figure, markdownTable, refusalMark, refusalNote, share } from './report.mjs';
-import { callersOf, demandRunning, startVersions } from './subjects/versions.mjs';
+import { callersOf, demandRunning, startVersions } from './machine/versions.mjs';
 
 const OPERATIONS = [
   'getById',
@@ -138,7 +137,6 @@ const measureVersions = async (options, versions) => {
   }
   load.stop();
   beside.stop();
-  for (const { database } of versions) if (database.connect) await demandExactCounts(database);
   const head = [...HEAD, ...(versions.length > 1 ? RATIO_HEAD : [])];
   return `${markdownTable(head, rows, 3)}${refusalNote(levels)}`;
 };

@@ -3,7 +3,7 @@ import { startLoad } from './load/load.mjs';
 import { crowdRequestsOf, operationsOf } from './load/operations.mjs';
 import { median, ratioOf, refusalsOf, takeTurns, warmUp } from './measure.mjs';
 import { circumstances, count, figure, markdownTable, refusalMark, refusalNote, share } from './report.mjs';
-import { callersOf, demandRunning, startVersions } from './subjects/versions.mjs';
+import { callersOf, demandRunning, startVersions } from './machine/versions.mjs';
 
 const OPERATIONS = ['getRelated', 'search', 'hotToggle', 'batch20', 'mcp', 'create'];
 const WARM_UP = [{ connections: 16, milliseconds: 2000, count: 4000 }];

@@ -9,7 +9,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { startProber } from '../harness/faults/prober.ts';
 import { quantile } from '../harness/quantile.mjs';
-import { noteResult } from '../harness/faults/results.ts';
 import { stopAfterTest } from '../harness/faults/running.ts';
 import { controlUrl, startTurns, TURN_MS, turnsIn } from '../harness/faults/turns.ts';
 import { openClient, reasonIn } from '../harness/app/client.ts';
@@ -108,20 +107,6 @@ describe('crowd of callers', () => {
       const { statuses, failed, refused, admitted } = result;
       const looks = health.samples.map(turns.during);
       const [answers, refusals] = [statuses['200'] ?? 0, statuses['503'] ?? 0];
-      noteResult({
-        fault: `${CONNECTIONS} connections ask for related games, until ${REPLIES} replies and ${ADMITTED} answers, ${manners}`,
-        rounds: 1,
-        load: `${CONNECTIONS} calls at once`,
-        acknowledged: answers,
-        lost: 0,
-        duplicated: 0,
-        seen: [
-          `${answers} answered (half in ${admitted.p50} turns, 99 % in ${admitted.p99}), ${refusals} refused (in ${refused.p50} and ${refused.p99})`,
-          `${failed} broken`,
-          `/healthz in ${quantile(looks, 0.5)} and ${quantile(looks, 0.9)} turns`,
-          `one caller afterwards as slow as before times ${slower.toFixed(1)}`,
-        ].join('; '),
-      });
       expect(result.connected).toBeGreaterThanOrEqual(CONNECTIONS);
       expect(Object.keys(statuses).toSorted()).toEqual(['200', '503']);
       expect(failed).toBe(0);

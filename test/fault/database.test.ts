@@ -4,20 +4,17 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { ErrorResponse } from '../../contract/index.ts';
 import type { ProcedureId } from '../harness/app/app.ts';
 import { type Client, type Ending, openClient } from '../harness/app/client.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
-import { aKey, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
+import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
 import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
 
 // The database goes away under the running service, and comes back.
-
-const CLIENTS = 8;
 
 let database: TestDatabase;
 let key: string;
@@ -78,9 +75,6 @@ const someCalls = (gameId: string): [ProcedureId, unknown][] => [
 
 const statusOf = (ending: Ending): number => answered(ending).status;
 
-/** What a write meets whose connection breaks, before it is committed or meanwhile. */
-const UNKNOWN_TOO = ['DATABASE_UNAVAILABLE', 'OUTCOME_UNKNOWN'];
-
 const onServers = (): void => {
   let proxy: Proxy;
   beforeEach(async () => {
@@ -112,48 +106,6 @@ const onServers = (): void => {
       await expectExactCounts(db);
     });
     expect(await served.stop()).toBe(0);
-  });
-
-  test('a cut under load loses nothing that was answered, and is seen only when it lasts', async () => {
-    const load = startLoad(served.base, key, CLIENTS);
-    for (let cut = 1; cut <= 3; cut += 1) {
-      await load.reached(load.endings.length + 3 * CLIENTS);
-      await proxy.cut();
-      // What was cut before it was committed is run again for some 700 ms.
-      await sleep(cut === 3 ? 1500 : 50);
-      await proxy.restore();
-    }
-    await load.reached(load.endings.length + 3 * CLIENTS);
-    load.stop();
-    await load.done;
-
-    expect(new Set(load.endings.map(statusOf))).toEqual(new Set([200, 503]));
-    for (const ending of load.endings) if (statusOf(ending) === 503) expectRefusal(ending, ...UNKNOWN_TOO);
-    const stored = await storedGames(database.url);
-    expect(load.published().filter((id) => !stored.has(id))).toEqual([]);
-    await withDatabase(database.url, expectExactCounts);
-  });
-
-  test('connections that the operator kills under load break no reply', async () => {
-    const options = connectionOptions(new URL(database.url));
-    const operator = await createConnection(options);
-    const load = startLoad(served.base, key, CLIENTS);
-    for (let round = 1; round <= 5; round += 1) {
-      await load.reached(load.endings.length + 2 * CLIENTS);
-      // The table of the same name cannot show statements with bytes in them.
-      const [rows] = await operator.query<RowDataPacket[]>('SHOW PROCESSLIST');
-      const theirs = rows.filter(({ db, Id }) => db === options.database && Id !== operator.threadId);
-      expect(theirs.length).toBeGreaterThan(0);
-      for (const { Id } of theirs) await operator.query(`KILL ${Id}`).catch(() => undefined);
-    }
-    await load.reached(load.endings.length + 2 * CLIENTS);
-    load.stop();
-    await load.done;
-    await operator.end();
-
-    for (const ending of load.endings) if (statusOf(ending) !== 200) expectRefusal(ending, ...UNKNOWN_TOO);
-    expect(statusOf(load.endings.at(-1)!)).toBe(200);
-    await withDatabase(database.url, expectExactCounts);
   });
 
   test('views that could not be stored are stored later', async () => {

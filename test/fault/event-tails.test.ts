@@ -11,7 +11,6 @@ import { openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { type PrintedBalancer, startHaproxy } from '../harness/faults/haproxy.ts';
-import { noteResult } from '../harness/faults/results.ts';
 import { startWriters } from '../harness/faults/writers.ts';
 import { freePorts } from '../harness/free-ports.mjs';
 import { type EventStream, openEventStream } from '../harness/http/event-stream.ts';
@@ -129,15 +128,6 @@ describe('tails of events', () => {
     const count = last();
     const all = Array.from({ length: count }, (_, index) => index + 1);
     for (const { positions } of resumers) expect(positions).toEqual(all.slice(0, positions.length));
-    noteResult({
-      fault: 'tails of events are cut off at random, and both instances restarted (SIGTERM), behind HAProxy',
-      rounds: disconnected(),
-      load: `${CLIENTS} tails, 4 writers`,
-      acknowledged: writers.acknowledged.size,
-      lost: 0,
-      duplicated: 0,
-      seen: `${count} events, each once, in order, by each of ${CLIENTS}`,
-    });
   });
 
   test('cost little while nothing happens, and get an event at once', async () => {
@@ -187,15 +177,6 @@ describe('tails of events', () => {
     client.close();
 
     const share = (after.cpuMs - before.cpuMs - (idle.cpuMs - alone.cpuMs)) / IDLE_MS;
-    noteResult({
-      fault: `${TAILS} tails of events while nothing happens, then a write`,
-      rounds: worst.length,
-      load: `${TAILS} tails`,
-      acknowledged: worst.length,
-      lost: 0,
-      duplicated: 0,
-      seen: `${memory.toFixed(0)} MiB, ${(share * 100).toFixed(1)} % of a core; the last of all has a write after ${quantile(worst, 0.5)} turns of 10 ms, worst ${Math.max(...worst)}`,
-    });
     expect(memory).toBeLessThan(60);
     // If each asked once a second, it would be half a core.
     expect(share).toBeLessThan(0.1);

@@ -10,8 +10,7 @@ import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { freePorts } from '../harness/free-ports.mjs';
 import { type PrintedBalancer, startHaproxy } from '../harness/faults/haproxy.ts';
 import { startReaders } from '../harness/faults/readers.ts';
-import { noteResult } from '../harness/faults/results.ts';
-import { type Attempt, audit, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
+import { type Attempt, audit, startTogglers, startWriters } from '../harness/faults/writers.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
 import { type Environment, PROGRAM, runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 import { buildReleased, releasedVersions } from '../harness/released.mjs';
@@ -67,7 +66,6 @@ afterEach(async () => {
 
 /** Each has one request under way. */
 const CALLERS = 10;
-const LOAD = '4 writers, 2 togglers, 4 readers';
 
 /** Callers that repeat nothing, so that whatever fails is seen. */
 const startCallers = async () => {
@@ -142,15 +140,6 @@ describe('instances behind HAProxy', () => {
       const isBeforeNoticed = ({ at }: Attempt): boolean => kills.some(({ to, noticed }) => at > to && at < noticed);
       const checked = await audit(database.url, callers.writers, callers.togglers);
       const { duplicated, ...stored } = checked;
-      noteResult({
-        fault: 'one of four instances is killed (kill -9), behind HAProxy',
-        rounds: kills.length,
-        load: LOAD,
-        ...checked,
-        // A toggle that was done, and whose answer was lost, shows as one too many: it is counted among the failed.
-        duplicated: 0,
-        seen: `${attempts.length} requests: ${outcomesInWords(attempts)}`,
-      });
       expect(failuresOf(late.filter((attempt) => !isBeforeNoticed(attempt)))).toEqual([]);
       // One for each of the two backends.
       expect(failuresOf(late.slice(2 * kills.length))).toEqual([]);
@@ -179,13 +168,6 @@ describe('instances behind HAProxy', () => {
       const attempts = await callers.stop();
 
       const checked = await audit(database.url, callers.writers, callers.togglers);
-      noteResult({
-        fault: 'rolling restart of four instances (SIGTERM), behind HAProxy',
-        rounds: ports.length,
-        load: LOAD,
-        ...checked,
-        seen: `${attempts.length} requests`,
-      });
       expect(failuresOf(attempts)).toEqual([]);
       expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
       await withDatabase(database.url, expectExactCounts);
@@ -223,7 +205,6 @@ describe('two instances of a release behind HAProxy', () => {
       const callers = await startCallers();
       await callers.writers.succeeded(20);
       await run(PROGRAM, 'migrate');
-      let replaced = 0;
       for (const program of [PROGRAM, released]) {
         for (const [index, port] of ports.entries()) {
           await callers.writers.succeeded(20);
@@ -232,20 +213,12 @@ describe('two instances of a release behind HAProxy', () => {
           const service = await startOne(port, program);
           served[index] = service;
           await until(() => hasServed(service));
-          replaced += 1;
         }
       }
       await callers.writers.succeeded(20);
       const attempts = await callers.stop();
 
       const checked = await audit(database.url, callers.writers, callers.togglers);
-      noteResult({
-        fault: `rolling upgrade of two instances from ${version}, and back, behind HAProxy`,
-        rounds: replaced,
-        load: LOAD,
-        ...checked,
-        seen: `${attempts.length} requests: ${outcomesInWords(attempts)}`,
-      });
       expect(failuresOf(attempts)).toEqual([]);
       expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
       await run(PROGRAM, 'reconcile', '--fix');

@@ -12,7 +12,6 @@ import { startProber } from '../harness/faults/prober.ts';
 import { quantile } from '../harness/quantile.mjs';
 import { until } from '../harness/until.ts';
 import { startReaders } from '../harness/faults/readers.ts';
-import { noteResult } from '../harness/faults/results.ts';
 import { startTurns, turnsIn } from '../harness/faults/turns.ts';
 import { audit, eachEnded, startWriters, strayOf } from '../harness/faults/writers.ts';
 import { aKey, idIn, withDatabase } from '../harness/http/load.ts';
@@ -123,16 +122,6 @@ describe('a table that another session has locked', () => {
     const during = (attempt: { at: number }) => attempt.at >= lockedAt && attempt.at < releasedAt;
     const affected = games.attempts.filter(during);
     const quick = others.attempts.filter(during);
-    const slowest = Math.round(Math.max(...quick.map(({ ms }) => ms)));
-    noteResult({
-      fault: `LOCK TABLES games WRITE until each was refused twice, ${crowd} wait`,
-      rounds: 1,
-      load: `${crowd} readers of games, 5 of others`,
-      acknowledged: games.attempts.length + others.attempts.length,
-      lost: 0,
-      duplicated: 0,
-      seen: `${quick.length} answers to others, the slowest after ${slowest} ms`,
-    });
     // The fault hit: nobody read games, and some waited for that as long as they may.
     const read = affected.filter(({ outcome, at, ms }) => outcome === 'ok' && at + ms < releasedAt);
     expect(read.map(({ procedure }) => procedure)).toEqual([]);
@@ -191,13 +180,6 @@ describe('a row that another session has locked', () => {
     for (const client of clients) client.close();
 
     const checked = await audit(database.url, writers);
-    noteResult({
-      fault: 'a row locked by another session, 24 wait',
-      rounds: 1,
-      load: '4 writers and 4 togglers of other rows',
-      ...checked,
-      seen: `slowest answer ${Math.round(Math.max(...endings.map(({ ms }) => ms)))} ms`,
-    });
     expect([...new Set(endings.map(({ reason }) => reason))].filter((reason) => !BUSY.includes(reason))).toEqual([]);
     expect(endings.map(({ reason }) => reason)).toContain('TIMEOUT');
     expect(Math.max(...endings.map(turns.during))).toBeLessThan(LONGEST);
@@ -229,15 +211,6 @@ describe('a row that another session has locked', () => {
     await untilWaiting((count) => count === 0);
     const nothingAt = performance.now();
     await other.query('COMMIT');
-    noteResult({
-      fault: 'the caller leaves while its write waits for a row',
-      rounds: 1,
-      load: 'none',
-      acknowledged: 1,
-      lost: 0,
-      duplicated: 0,
-      seen: `nothing waits in the database ${Math.round(nothingAt - leftAt)} ms later`,
-    });
     expect(turns.between(leftAt, nothingAt)).toBeLessThan(QUICK);
     const [rows] = await other.query<RowDataPacket[]>('SELECT 1 FROM game_favorites');
     expect(rows).toEqual([]);

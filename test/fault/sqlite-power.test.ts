@@ -12,7 +12,6 @@ import { type Client, type Ending, openClient } from '../harness/app/client.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { copyWithout, recordDisk, someOf, type Write } from '../harness/faults/power-loss.ts';
-import { noteResult } from '../harness/faults/results.ts';
 import { aKey, idIn, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { canTrace, inject } from '../harness/servers/strace.ts';
@@ -74,7 +73,7 @@ const reasonOf = (ending: Ending): string =>
 
   test('of a machine that loses its power has all that was answered', async () => {
     const rounds = 5;
-    let [acknowledged, lost, wouldBeLost, unsynced] = [0, 0, 0, 0];
+    let [acknowledged, lost, wouldBeLost] = [0, 0, 0];
     for (let round = 0; round < rounds; round += 1) {
       const stopRecording = await recordDisk(served.child.pid!);
       const load = startLoad(served.base, key, 8);
@@ -89,7 +88,6 @@ const reasonOf = (ending: Ending): string =>
       const copy = async (name: string, losses: readonly Write[]): Promise<string> =>
         `sqlite:${await copyWithout(files, losses, join(folder, name))}`;
       acknowledged += ids.length;
-      unsynced += recorded.unsynced.length;
       lost += await lostFrom(await copy('lost', someOf(recorded.unsynced, Math.random)), ids);
       // A disk that only says that it has what it was asked to take shows that this could fail: all is lost where the
       // file cannot be read any more.
@@ -100,15 +98,6 @@ const reasonOf = (ending: Ending): string =>
       served.child.kill('SIGCONT');
       await load.done;
     }
-    noteResult({
-      fault: 'the machine loses its power (files as the disk may have them)',
-      rounds,
-      load: '8 writers',
-      acknowledged,
-      lost,
-      duplicated: 0,
-      seen: `${unsynced} writes not synced; ${wouldBeLost} games lost, had the log not been synced`,
-    });
     expect(acknowledged).toBeGreaterThan(rounds * 10);
     expect(wouldBeLost).toBeGreaterThan(rounds);
     expect(lost).toBe(0);

@@ -9,7 +9,7 @@ import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
 import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
 
-// The real program, told to stop, or killed, while it stores what it is sent; `test/app/process.test.ts` has the rest.
+// The real program, told to stop while it stores what it is sent. `test/app/process.test.ts` has the rest; histories kill it.
 
 const CLIENTS = 8;
 
@@ -65,36 +65,9 @@ describe('shutdown under load', () => {
     });
   });
 
-  test('kill -9 under load loses nothing that was answered, and leaves every count exact', async () => {
-    const { base, stop } = await start();
-    const client = openClient(base, key);
-    const hot = await publish(client);
-    client.close();
-    const load = startLoad(base, key, CLIENTS);
-    const fan = toggleUntilRefused(base, hot);
-    await load.reached(10 * CLIENTS);
-    await stop('SIGKILL');
-    await Promise.all([load.done, fan]);
-
-    await start();
-    const stored = await storedGames(database.url);
-    const lost = load.published().filter((id) => !stored.has(id));
-    expect(lost).toEqual([]);
-    // Whatever was stored without an answer, each client can have had only one of it.
-    expect(stored.size - 1 - load.published().length).toBeLessThanOrEqual(CLIENTS);
-    await withDatabase(database.url, expectExactCounts);
-  });
-
   const publish = async (client: Client): Promise<string> => {
     const ending = await client.call('game.create', { title: 'hot' });
     if (ending.kind !== 'answered' || ending.status !== 200) throw new Error(JSON.stringify(ending));
     return (JSON.parse(ending.text) as { result: { data: { json: { id: string } } } }).result.data.json.id;
-  };
-
-  const toggleUntilRefused = async (base: string, gameId: string): Promise<void> => {
-    const client = openClient(base, key);
-    let kind = '';
-    while (kind !== 'refused') ({ kind } = await client.call('game.toggleFavorite', { gameId }));
-    client.close();
   };
 });

@@ -14,14 +14,14 @@ import { runCommand } from '../harness/app/command.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { blocksOf } from '../harness/documents/guide.ts';
 import { startReaders } from '../harness/faults/readers.ts';
-import { noteResult } from '../harness/faults/results.ts';
-import { audit, type Callers, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
+import { audit, type Callers, startTogglers, startWriters } from '../harness/faults/writers.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
 import { runVerify } from '../harness/http/verify.ts';
 import { until } from '../harness/until.ts';
-import { type Part, RECORDS, startVitessCluster, type VitessCluster } from '../harness/vitess/cluster.ts';
+import { RECORDS, startVitessCluster, type VitessCluster } from '../harness/vitess/cluster.ts';
 
-// The way of docs/scaling.md from one MySQL to two shards, under load; then each part of the cluster fails.
+// The way of docs/scaling.md from one MySQL to two shards, under load; then parts of the cluster fail within a commit. Histories
+// kill each of its parts at any time.
 
 const run = promisify(execFile);
 /** The commands of the guide, step by step. */
@@ -59,24 +59,16 @@ describe('Vitess with two shards', () => {
   afterAll(() => cluster.remove());
 
   /** Lets callers go on for a while, stops them, and holds what they were told against what is stored. */
-  const check = async (fault: string, rounds: number, seen = ''): Promise<number> => {
+  const check = async (): Promise<void> => {
     await Promise.all(callers.map((one) => one.succeeded(5)));
     await Promise.all(callers.map((one) => one.stop()));
     // What was prepared is committed or undone everywhere.
     await until(async () => (await undecided()) === 0, { withinMs: 60_000 });
     const checked = await audit(cluster.url, ...callers);
-    const outcomes = outcomesInWords(callers.flatMap((one) => one.attempts));
-    noteResult({
-      fault: `Vitess, two shards: ${fault}`,
-      rounds,
-      load: '8 writers, 4 togglers',
-      ...checked,
-      seen: [seen, outcomes].filter(Boolean).join(', '),
-    });
     expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
-    expect(outcomes.includes('INTERNAL') ? served.log() : '').toBe('');
+    const failed = callers.flatMap((one) => one.attempts).filter(({ outcome }) => outcome === 'INTERNAL');
+    expect(failed.length > 0 ? served.log() : '').toBe('');
     await withDatabase(cluster.url, expectExactCounts);
-    return checked.longestOutageMs;
   };
 
   /** The number that a statement returns as `n`, from the MySQL of a shard. */
@@ -117,11 +109,9 @@ describe('Vitess with two shards', () => {
     await runCommands(COMPARE);
     const differences = ['VDiff', ...WORKFLOW, 'show', 'last'];
     expect(await cluster.command(...differences)).toMatch(/HasMismatch:\s+false/);
-    const began = performance.now();
     await runCommands(SWITCH);
-    const seconds = Math.round((performance.now() - began) / 1000);
     await Promise.all(callers.map((one) => one.succeeded(50)));
-    await check('MoveTables from one MySQL', 1, `switched and reconciled in ${seconds} s`);
+    await check();
     const [left, right] = [await rowsOf(1), await rowsOf(2)];
     expect(Math.min(left, right)).toBeGreaterThan((left + right) / 4);
   });
@@ -147,15 +137,6 @@ describe('Vitess with two shards', () => {
     await sleep(4000);
     await Promise.all([lost.stop(), kept.stop(), lists.stop()]);
     await cluster.shards[1].mysql.start();
-    noteResult({
-      fault: 'Vitess, two shards: a shard’s MySQL gone for 4 s, read meanwhile',
-      rounds: 1,
-      load: '8 readers of each shard, and one of lists',
-      acknowledged: kept.attempts.length,
-      lost: 0,
-      duplicated: 0,
-      seen: `its own: ${outcomesInWords(lost.attempts)}; the other’s: ${outcomesInWords(kept.attempts)}; lists: ${outcomesInWords(lists.attempts)}`,
-    });
     expect(kept.attempts.length).toBeGreaterThan(100);
     expect(new Set(kept.attempts.map(({ outcome }) => outcome))).toEqual(new Set(['ok']));
     // A list that lacks a shard is no list.
@@ -163,7 +144,7 @@ describe('Vitess with two shards', () => {
       const outcomes = new Set(attempts.map(({ outcome }) => outcome));
       expect(['DATABASE_UNAVAILABLE', 'TIMEOUT', 'OVERLOADED']).toEqual(expect.arrayContaining([...outcomes]));
     }
-    await check('a shard’s MySQL gone for 4 s', 1);
+    await check();
   });
 
   /** Has the tablet of a shard stand still while it holds a prepared transaction, which then stays so. */
@@ -189,7 +170,7 @@ describe('Vitess with two shards', () => {
       await until(async () => (await undecided()) === 0, { withinMs: 60_000 });
       await Promise.all(callers.map((one) => one.succeeded(10)));
     }
-    await check('kill -9 of vtgate within a commit', ROUNDS_WITHIN_A_COMMIT);
+    await check();
   });
 
   test('restores what was prepared on a shard whose MySQL was killed', async () => {
@@ -200,28 +181,8 @@ describe('Vitess with two shards', () => {
       await mysql.start();
       await Promise.all(callers.map((one) => one.succeeded(10)));
     }
-    await check('kill -9 of a shard’s MySQL within a commit', ROUNDS_WITHIN_A_COMMIT);
+    await check();
   });
-
-  const fail = async (fault: string, part: Part, rounds = 4): Promise<void> => {
-    for (let round = 0; round < rounds; round += 1) {
-      await part.kill();
-      await sleep(500);
-      await part.start();
-      await Promise.all(callers.map((one) => one.succeeded(10)));
-    }
-    await check(fault, rounds);
-  };
-
-  test('loses nothing when the MySQL of a shard is killed', () =>
-    fail('kill -9 of a shard’s MySQL', cluster.shards[1].mysql));
-  test('loses nothing when the tablet of a shard is killed', () =>
-    fail('kill -9 of a shard’s tablet', cluster.shards[2].tablet));
-  test('loses nothing when the tablet of the unsharded keyspace is killed', () =>
-    fail('kill -9 of the unsharded tablet', cluster.shards[0].tablet));
-  test('loses nothing when the MySQL of the unsharded keyspace is killed', () =>
-    fail('kill -9 of the unsharded MySQL', cluster.shards[0].mysql));
-  test('loses nothing when vtgate is killed', () => fail('kill -9 of vtgate', cluster.vtgate));
 
   test('is what "reconcile" finds everything right in', async () => {
     await Promise.all(callers.map((one) => one.stop()));

@@ -317,6 +317,7 @@ describe('the checks of a history', () => {
         history['postToBob']!.output = post({ viewCount: 1 });
       },
     ],
+    ['failures are known', 'a fault of the service', changed('other', { reason: 'INTERNAL' })],
     ['messages are whole', 'an event that did not come', without('messageLater')],
     ['messages are whole', 'an event under two ids', changed('messageAgain', { messageId: 'message 0' })],
     ['messages are whole', 'an id of two events', changed('messageLater', { messageId: 'message 2' })],

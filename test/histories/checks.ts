@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { copyEqualsLists, erasureIsWhole, feedIsWhole, messagesAreWhole } from './feed-checks.ts';
-import { type Anomaly, type Check, creationsIn, type Entry, erasureIn, readsIn, type Seen } from './history.ts';
+import { type Check, checkOf, creationsIn, type Entry, erasureIn, readsIn, type Seen } from './history.ts';
 import { grouped, isOf, isToggle, kindOf, listed, quietMoments } from './moments.ts';
 
 // The promises of which no order of operations has to be found: functions of a whole history.
@@ -9,9 +9,7 @@ import { grouped, isOf, isToggle, kindOf, listed, quietMoments } from './moments
  * Acknowledged creations are there once, those of an unknown outcome at most once, refused ones never; nothing else is. Of records
  * that are published together, there are all or none.
  */
-export const createsOnce: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'creates once', found, entries });
+export const createsOnce = checkOf('creates once', (history, note) => {
   const creations = history.map(creationsIn);
   const asked = new Set(creations.flat().map(({ mark }) => mark));
   const erasure = erasureIn(history);
@@ -36,8 +34,7 @@ export const createsOnce: Check = (history) => {
     }
     for (const [mark, own] of stored) if (!asked.has(mark)) note(`${mark} is there and nothing created it`, own);
   }
-  return anomalies;
-};
+});
 
 /** Whether an answer shows what was asked for. */
 const isOwnAnswer = ({ input, mark, record, output }: Entry): boolean =>
@@ -46,10 +43,7 @@ const isOwnAnswer = ({ input, mark, record, output }: Entry): boolean =>
   (typeof input['nickname'] !== 'string' || output?.nickname === input['nickname']);
 
 /** A repetition has the answer of the first, to the letter; the same key with another input is refused. */
-export const repeatsAnswerAlike: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) =>
-    anomalies.push({ check: 'repeats answer alike', found, entries });
+export const repeatsAnswerAlike = checkOf('repeats answer alike', (history, note) => {
   const erasure = erasureIn(history);
   const erased = new Set(history.flatMap(creationsIn).flatMap((one) => (one.user === erasure?.user ? one.record : [])));
   const isGone = ({ record, return: end }: Entry) => erasure !== undefined && erasure.call < end && erased.has(record);
@@ -71,8 +65,7 @@ export const repeatsAnswerAlike: Check = (history) => {
       }
     }
   }
-  return anomalies;
-};
+});
 
 const countsOf = ({ favoriteCount = 0, likeCount = 0, dislikeCount = 0 }: Seen) => ({
   favoriteCount,
@@ -86,11 +79,8 @@ const hasTags = ({ output }: Entry, slugs: readonly string[]): boolean => {
 };
 
 /** At a quiet moment each counter is the number of the rows that it counts. */
-export const countersEqualRows: Check = (history) =>
-  quietMoments(history).flatMap((moment) => {
-    const anomalies: Anomaly[] = [];
-    const note = (found: string, entries: readonly Entry[]) =>
-      anomalies.push({ check: 'counters equal rows', found, entries });
+export const countersEqualRows = checkOf('counters equal rows', (history, note) => {
+  for (const moment of quietMoments(history)) {
     const records = grouped(listed(moment), ({ record }) => record);
     for (const [id, rows] of records) {
       const viewers = rows.flatMap(({ output }) => output?.viewer ?? []);
@@ -134,8 +124,8 @@ export const countersEqualRows: Check = (history) =>
           `of types, ${JSON.stringify(Object.fromEntries(types))} are there and ${JSON.stringify(stats.types)} told`,
           [stats],
         );
-    return anomalies;
-  });
+  }
+});
 
 /** Whether a record has the tags that a walk filters by. */
 const isFound = (walk: Entry, { input }: Entry): boolean => {
@@ -145,10 +135,7 @@ const isFound = (walk: Entry, { input }: Entry): boolean => {
 };
 
 /** A walk of a list repeats no record, and has each one whose creation was acknowledged before it began, in one order. */
-export const walksAreWhole: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) =>
-    anomalies.push({ check: 'walks are whole', found, entries });
+export const walksAreWhole = checkOf('walks are whole', (history, note) => {
   const erasure = erasureIn(history);
   const mayLack = ({ user }: Entry, walk: Entry): boolean =>
     erasure !== undefined && user === erasure.user && walk.return > erasure.call;
@@ -180,14 +167,10 @@ export const walksAreWhole: Check = (history) => {
       if (moved > 0) note(`has ${ids[moved - 1]} and ${ids[moved]} in another order than the last walk`, [walk]);
     }
   }
-  return anomalies;
-};
+});
 
 /** A record is found by each read that begins when its creation was acknowledged; so is what a client has written itself. */
-export const readsOwnWrites: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) =>
-    anomalies.push({ check: 'reads own writes', found, entries });
+export const readsOwnWrites = checkOf('reads own writes', (history, note) => {
   const erasure = erasureIn(history);
   const created = new Map(
     history
@@ -209,28 +192,23 @@ export const readsOwnWrites: Check = (history) => {
     if (isOf(entry, 'getById') && own && own.return < entry.call && output.updatedAt < (own.output?.updatedAt ?? ''))
       note('was read as it was before', [own, entry]);
   }
-  return anomalies;
-};
+});
 
 /** No client sees a record as it was before what it has seen already. */
-export const readsAreMonotonic: Check = (history) => {
+export const readsAreMonotonic = checkOf('reads are monotonic', (history, note) => {
   const latest = new Map<string, Entry>();
-  const anomalies: Anomaly[] = [];
   for (const entry of history.toSorted((a, b) => a.return - b.return)) {
     if (!isOf(entry, 'getById') || entry.output?.updatedAt === undefined) continue;
     const name = `${entry.client} ${entry.record}`;
     const before = latest.get(name);
     if (before && before.return < entry.call && entry.output.updatedAt < (before.output?.updatedAt ?? ''))
-      anomalies.push({ check: 'reads are monotonic', found: 'was read as it was before', entries: [before, entry] });
+      note('was read as it was before', [before, entry]);
     latest.set(name, entry);
   }
-  return anomalies;
-};
+});
 
 /** What an answer shows is what was asked for. */
-export const answersFit: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'answers fit', found, entries });
+export const answersFit = checkOf('answers fit', (history, note) => {
   const erasure = erasureIn(history);
   const users = new Set(history.map(({ user }) => user).filter((user) => user !== '' && user !== erasure?.user));
   const games = history
@@ -267,14 +245,10 @@ export const answersFit: Check = (history) => {
     if (ids.length < Math.min(limit, games.filter((game) => game.return < entry.call).length - 1))
       note('shows too few', [entry]);
   }
-  return anomalies;
-};
+});
 
 /** A view count is never more than the reads that began until then, never falls, and is exact where nothing was harmed. */
-export const viewsAreCounted: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) =>
-    anomalies.push({ check: 'views are counted', found, entries });
+export const viewsAreCounted = checkOf('views are counted', (history, note) => {
   const isView = (entry: Entry) => isOf(entry, 'getById') && entry.outcome !== 'refused';
   const views = grouped(history.filter(isView), ({ record }) => record);
   const shown = history
@@ -317,8 +291,12 @@ export const viewsAreCounted: Check = (history) => {
       if (counts.some((count, n) => n > 0 && count > counts[n - 1]!)) note('is not in the order of views', [walk]);
     }
   }
-  return anomalies;
-};
+});
+
+/** Each failure is one of the catalogue: no fault of the service shows as its own. */
+export const failuresAreKnown = checkOf('failures are known', (history, note) => {
+  for (const entry of history) if (entry.reason === 'INTERNAL') note('failed', [entry]);
+});
 
 const checks = [
   createsOnce,
@@ -329,6 +307,7 @@ const checks = [
   readsAreMonotonic,
   answersFit,
   viewsAreCounted,
+  failuresAreKnown,
   feedIsWhole,
   messagesAreWhole,
   copyEqualsLists,

@@ -1,14 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Anomaly,
-  type Check,
-  creationsIn,
-  type Entry,
-  erasureIn,
-  readsIn,
-  type Seen,
-  type SeenEvent,
-} from './history.ts';
+import { checkOf, creationsIn, type Entry, erasureIn, readsIn, type Seen, type SeenEvent } from './history.ts';
 import { grouped, isOf, isToggle, kindOf, listed, quietMoments } from './moments.ts';
 
 // The promises of the feed and of all that follows it.
@@ -20,13 +11,11 @@ const textOf = ({ id, position, type, record, actorId }: SeenEvent, erased: stri
 const typesIn = ({ input }: Entry): readonly string[] | undefined => input['types'] as string[] | undefined;
 
 /** The feed has each change once, at positions without gaps, for each reader the same; its records are those of the lists. */
-export const feedIsWhole: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) => anomalies.push({ check: 'feed is whole', found, entries });
+export const feedIsWhole = checkOf('feed is whole', (history, note) => {
   const moments = quietMoments(history);
   const moment = moments.at(-1) ?? [];
   const whole = moment.find(({ events }) => events !== undefined);
-  if (!whole) return [];
+  if (!whole) return;
   const { events = [] } = whole;
   const gap = events.findIndex(({ position }, n) => position !== n + 1);
   if (gap >= 0) note(`has position ${events[gap]?.position} at place ${gap + 1}`, [whole]);
@@ -95,14 +84,10 @@ export const feedIsWhole: Check = (history) => {
       `${kind}.reactionsChanged`,
       { isMerged: true },
     );
-  return anomalies;
-};
+});
 
 /** Each event that an owner chose comes to the endpoint, under one id, signed; those of a record in their order. */
-export const messagesAreWhole: Check = (history) => {
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) =>
-    anomalies.push({ check: 'messages are whole', found, entries });
+export const messagesAreWhole = checkOf('messages are whole', (history, note) => {
   const erased = erasureIn(history)?.user;
   const whole = quietMoments(history)
     .at(-1)
@@ -134,8 +119,7 @@ export const messagesAreWhole: Check = (history) => {
     if (missing.length > 0)
       note(`${missing.length} events did not come, the first at ${missing[0]?.position}`, own.slice(-1));
   }
-  return anomalies;
-};
+});
 
 const eventIn = ({ events = [] }: Entry): SeenEvent => events[0]!;
 
@@ -143,15 +127,12 @@ const eventIn = ({ events = [] }: Entry): SeenEvent => events[0]!;
 const copiedOf = ({ viewer: _viewer, viewCount: _views, ...seen }: Seen): Seen => seen;
 
 /** At a quiet moment a copy that followed the feed is what the lists show. */
-export const copyEqualsLists: Check = (history) =>
-  quietMoments(history).flatMap((moment) => {
-    const anomalies: Anomaly[] = [];
-    const note = (found: string, entries: readonly Entry[]) =>
-      anomalies.push({ check: 'a copy equals the lists', found, entries });
+export const copyEqualsLists = checkOf('a copy equals the lists', (history, note) => {
+  for (const moment of quietMoments(history)) {
     const copies = new Map(
       moment.filter(({ operation }) => operation === 'copy').map((entry) => [entry.record, entry]),
     );
-    if (copies.size === 0) return [];
+    if (copies.size === 0) continue;
     const rows = new Map(listed(moment).map((entry) => [entry.record, entry]));
     for (const [id, row] of rows) {
       const copy = copies.get(id);
@@ -160,17 +141,14 @@ export const copyEqualsLists: Check = (history) =>
         note('is not as in the copy', [row, copy]);
     }
     for (const [id, copy] of copies) if (!rows.has(id)) note('is in the copy alone', [copy]);
-    return anomalies;
-  });
+  }
+});
 
 /** Once a user is erased, nothing shows the user, or what the user published; the keys do not work. */
-export const erasureIsWhole: Check = (history) => {
+export const erasureIsWhole = checkOf('an erasure is whole', (history, note) => {
   const erasure = erasureIn(history);
-  if (!erasure) return [];
+  if (!erasure) return;
   const { user } = erasure;
-  const anomalies: Anomaly[] = [];
-  const note = (found: string, entries: readonly Entry[]) =>
-    anomalies.push({ check: 'an erasure is whole', found, entries });
   const records = new Set(
     history.flatMap(creationsIn).flatMap((entry) => (entry.user === user ? (entry.record ?? []) : [])),
   );
@@ -182,5 +160,4 @@ export const erasureIsWhole: Check = (history) => {
     if (shown.some(({ output, record }) => output?.authorId === user || records.has(record ?? '')))
       note('shows a record of the user', [entry]);
   }
-  return anomalies;
-};
+});

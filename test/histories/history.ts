@@ -128,6 +128,18 @@ export interface Anomaly {
 /** All that a history has against one promise. */
 export type Check = (history: readonly Entry[]) => Anomaly[];
 
+/** Notes a finding, with the entries that show it. */
+type Note = (found: string, entries: readonly Entry[]) => void;
+
+/** A check by its name: `look` notes what it finds in a history. */
+export const checkOf =
+  (check: string, look: (history: readonly Entry[], note: Note) => void): Check =>
+  (history) => {
+    const anomalies: Anomaly[] = [];
+    look(history, (found, entries) => anomalies.push({ check, found, entries }));
+    return anomalies;
+  };
+
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
 /** Microseconds of a clock that never goes back. */

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { updateTable } from '../harness/markdown-table.mjs';
-import { inWorktree, run, withPatch } from '../mutants/plant.mjs';
+import { isFound, plantEach, run } from '../mutants/plant.mjs';
 import { planted } from './planted.mjs';
 
 const { values, positionals } = parseArgs({
@@ -124,46 +124,24 @@ const plantAll = () => {
   const chosen = planted.filter(
     ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
   );
-  const rows = inWorktree((tree) =>
-    chosen.map(({ name, ...options }) => {
-      const patch = join(root, 'test/mutants', `${name}.patch`);
-      let words = 'SURVIVES';
-      let seconds = 0;
-      try {
-        const outcome = withPatch(tree, patch, () => check(tree, options));
-        seconds = outcome.seconds;
-        // What ends without a verdict has not come to the end of its calls.
-        if (!outcome.isDone)
-          words = outcome.verdict ? outcome.verdict.found.join(', ') || 'nothing' : 'the calls do not end';
-      } catch (error) {
-        console.error(`${name}: ${error.message}`);
-      }
-      const { engine, nemesis, operations, seed } = options;
-      const row = [
-        name,
-        readFileSync(patch, 'utf8').split('\n', 1)[0],
-        titleOf(engine),
-        nemesis,
-        operations,
-        seed,
-        words,
-        seconds,
-      ];
-      console.log(`${name} | ${words} | ${seconds} s`);
-      return row.map(String);
-    }),
-  );
+  const rows = plantEach(chosen, (tree, options) => {
+    const { isDone, verdict, seconds } = check(tree, options);
+    // What ends without a verdict has not come to the end of its calls. What fails and finds nothing shows no fault.
+    const words = verdict ? verdict.found.join(', ') : 'the calls do not end';
+    return { words: (!isDone && words) || 'SURVIVES', seconds };
+  });
   if (values.update)
     updateTable(
       RESULTS,
       'Planted faults',
       ['Fault', 'What it breaks', 'Database', 'Nemesis', 'Operations', 'Seed', 'Found by', 'Seconds'],
-      rows,
+      rows.map(([name, breaks, ...found], index) => {
+        const { engine, nemesis, operations, seed } = chosen[index];
+        return [name, breaks, titleOf(engine), nemesis, operations, seed, ...found];
+      }),
       1,
     );
-  const found = rows.filter((row) => !['SURVIVES', 'nothing'].includes(row[6])).length;
-  console.log(`${found} of ${rows.length} faults are found.`);
-  return found === rows.length && rows.length > 0;
+  return rows.length > 0 && rows.every(isFound);
 };
 
 process.exitCode = (values.planted ? plantAll() : once()) ? 0 : 1;

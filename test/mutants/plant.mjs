@@ -1,6 +1,6 @@
 // What plants faults: a worktree of HEAD, in which patches are applied one after the other.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -44,3 +44,27 @@ export const withPatch = (tree, patch, look) => {
     must('the patch cannot be taken back', tree, 'git', 'apply', '-R', patch);
   }
 };
+
+/**
+ * Plants faults one after the other, and prints what found each: the words that `look(tree, fault)` returns with the `seconds`, or
+ * that it survives. Returns a row for each: its name, what it breaks, what found it, the seconds.
+ */
+export const plantEach = (faults, look) =>
+  inWorktree((tree) => {
+    const rows = faults.map((fault) => {
+      const patch = join(import.meta.dirname, `${fault.name}.patch`);
+      let found = { words: 'SURVIVES', seconds: 0 };
+      try {
+        found = withPatch(tree, patch, () => look(tree, fault));
+      } catch (error) {
+        console.error(`${fault.name}: ${error.message}`);
+      }
+      console.log(`${fault.name} | ${found.words} | ${found.seconds} s`);
+      return [fault.name, readFileSync(patch, 'utf8').split('\n', 1)[0], found.words, String(found.seconds)];
+    });
+    console.log(`${rows.filter(isFound).length} of ${rows.length} faults are found.`);
+    return rows;
+  });
+
+/** Whether a row of `plantEach` is one of a fault that was found. */
+export const isFound = ([, , words]) => words !== 'SURVIVES';

@@ -25,7 +25,7 @@ const programs = [
 const ELAPSED = String.raw`(?:performance|Date)\.now\(\)\s*-|-\s*(?:performance|Date)\.now\(\)`;
 /** What helpers tell of how long something took. */
 const TOLD = /harness\/(?:faults|http)\//;
-const TOLD_NAMES = ['ms', 'longestOutageMs'];
+const TOLD_NAMES = ['ms'];
 
 /** The text from the start of an argument to the bracket that closes it. */
 const argumentAt = (text: string, start: number): string => {

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { updateTable } from '../harness/markdown-table.mjs';
-import { inWorktree, run, withPatch } from '../mutants/plant.mjs';
+import { isFound, plantEach, run } from '../mutants/plant.mjs';
 import { planted } from './planted.mjs';
 
 const { values, positionals } = parseArgs({
@@ -75,27 +75,17 @@ const once = () => {
 
 const plantAll = () => {
   const chosen = planted.filter((name) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
-  const rows = inWorktree((tree) =>
-    chosen.map((name) => {
-      const patch = join(root, 'test/mutants', `${name}.patch`);
-      let words = 'SURVIVES';
-      let seconds = 0;
-      try {
-        const outcome = withPatch(tree, patch, () => check(tree, values.seeds ?? MOST_SEEDS));
-        seconds = outcome.seconds;
-        if (!outcome.isDone) words = outcome.verdict?.found.join('; ') || 'it does not come to its end';
-      } catch (error) {
-        console.error(`${name}: ${error.message}`);
-      }
-      console.log(`${name} | ${words} | ${seconds} s`);
-      return [name, readFileSync(patch, 'utf8').split('\n', 1)[0], words, String(seconds)];
-    }),
+  const rows = plantEach(
+    chosen.map((name) => ({ name })),
+    (tree) => {
+      const { isDone, verdict, seconds } = check(tree, values.seeds ?? MOST_SEEDS);
+      const words = isDone ? 'SURVIVES' : verdict?.found.join('; ') || 'it does not come to its end';
+      return { words, seconds };
+    },
   );
   const header = ['Fault', 'What it breaks', 'Found by', 'Seconds'];
   if (values.update) updateTable(RESULTS, 'Planted faults', header, rows, 1);
-  const found = rows.filter((row) => row[2] !== 'SURVIVES').length;
-  console.log(`${found} of ${rows.length} faults are found.`);
-  return found === rows.length && rows.length > 0;
+  return rows.length > 0 && rows.every(isFound);
 };
 
 process.exitCode = (values.planted ? plantAll() : once()) ? 0 : 1;

@@ -72,8 +72,6 @@ const gameInput = ({ tags, types }, random) => {
 /**
  * The operations that are timed, by name: the procedure, its inputs with the keys to send in turn, `isWrite`, and
  * - `settleMs`: how long after the last answer the server still works on what it was asked
- * - `servers`: the servers beside the gateway that can do it: the bare limit, the peers
- * - `connections`: those to use instead of the usual numbers
  * - `textOf`: makes the request of an input, where it is not a plain call of `procedure`
  */
 export const operationsOf = (samples) => {
@@ -90,22 +88,19 @@ export const operationsOf = (samples) => {
   const words = [...searches.map(({ search }) => search), ...tags.slice(0, SEARCHED_TAGS).map(({ name }) => name)];
   const by = (key, inputs) => inputs.map((input) => ({ input, key }));
   return {
-    list: { procedure: 'game.list', calls: anonymous([LATEST]), servers: ['bare', 'peers'] },
+    list: { procedure: 'game.list', calls: anonymous([LATEST]) },
     listMix: {
       procedure: 'game.list',
       calls: anonymous(several(DRAWS, () => draw(random))),
-      servers: ['bare', 'peers'],
     },
     getById: {
       procedure: 'game.getById',
       calls: anonymous(gameIds.map((id) => ({ id }))),
       settleMs: 1200,
-      servers: ['bare', 'peers'],
     },
     getProfile: {
       procedure: 'user.getProfile',
       calls: anonymous(userIds.map((id) => ({ id }))),
-      servers: ['bare', 'peers'],
     },
     toggleFavorite: {
       procedure: 'game.toggleFavorite',
@@ -114,55 +109,44 @@ export const operationsOf = (samples) => {
         gameIds.slice(0, TOGGLED_GAMES).map((gameId) => ({ gameId })),
       ),
       isWrite: true,
-      servers: ['bare', 'peers'],
     },
     hotToggle: {
       procedure: 'game.toggleFavorite',
       calls: keys.slice(0, RIVALS).map((key) => ({ input: { gameId: gameIds[0] }, key })),
       isWrite: true,
-      servers: ['bare'],
-      connections: [32],
     },
-    create: { procedure: 'game.create', calls: by(keys[0], games), isWrite: true, servers: ['bare', 'peers'] },
-    createRareTags: { procedure: 'game.create', calls: by(keys[0], rarelyTagged), isWrite: true, servers: [] },
-    createSameTags: { procedure: 'game.create', calls: by(keys[0], equallyTagged), isWrite: true, servers: [] },
+    create: { procedure: 'game.create', calls: by(keys[0], games), isWrite: true },
+    createRareTags: { procedure: 'game.create', calls: by(keys[0], rarelyTagged), isWrite: true },
+    createSameTags: { procedure: 'game.create', calls: by(keys[0], equallyTagged), isWrite: true },
     batchCreate100: {
       procedure: 'game.batchCreate',
       calls: by(keys[0], batches),
       isWrite: true,
-      servers: ['bare'],
-      connections: [1, 8],
     },
-    equalList: { procedure: 'game.list', calls: anonymous([LATEST]), servers: ['bare', 'peers'], connections: [64] },
-    page500: { procedure: 'game.list', calls: anonymous([{ page: 500, limit: 20 }]), servers: ['bare', 'peers'] },
+    page500: { procedure: 'game.list', calls: anonymous([{ page: 500, limit: 20 }]) },
     getRelated: {
       procedure: 'game.getRelated',
       calls: anonymous(gameIds.map((gameId) => ({ gameId, limit: 6 }))),
-      servers: [],
     },
-    search: { procedure: 'game.list', calls: anonymous(words.map((search) => ({ ...LATEST, search }))), servers: [] },
+    search: { procedure: 'game.list', calls: anonymous(words.map((search) => ({ ...LATEST, search }))) },
     userSearch: {
       procedure: 'user.search',
       calls: by(
         keys[0],
         words.map((query) => ({ query, limit: 10 })),
       ),
-      servers: [],
     },
     listPages: {
       procedure: 'game.list',
       calls: anonymous(several(PAGES, (index) => ({ page: index + 1, limit: 20 }))),
-      servers: [],
     },
     batch20: {
       calls: anonymous(several(BATCHES, () => several(LISTS_OF_A_BATCH, () => draw(random)))),
       textOf: (inputs) => batchText('game.list', inputs),
-      servers: [],
     },
     mcp: {
       calls: anonymous(several(DRAWS, () => draw(random))),
       textOf: (input) => toolText('game_list', input),
-      servers: [],
     },
   };
 };
@@ -194,15 +178,13 @@ const MIX = {
 };
 
 /** Requests of all operations, mixed. */
-const mixed = (operations, requestsOfOne) => {
+const mixed = (operations) => {
   const random = new Random('mix');
   const wheel = Object.entries(MIX).flatMap(([name, share]) => Array.from({ length: share }, () => name));
-  const requests = Object.fromEntries(Object.keys(MIX).map((name) => [name, requestsOfOne(operations[name])]));
+  const requests = Object.fromEntries(Object.keys(MIX).map((name) => [name, unsignedRequestsOf(operations[name])]));
   return several(MIXED, () => random.pick(requests[random.pick(wheel)]));
 };
 
-export const mixedRequests = (operations) => mixed(operations, requestsOf);
-
 /** The requests of crowds: of an operation, or of `mix`. */
 export const crowdRequestsOf = (operations, name) =>
-  name === 'mix' ? mixed(operations, unsignedRequestsOf) : unsignedRequestsOf(operations[name]);
+  name === 'mix' ? mixed(operations) : unsignedRequestsOf(operations[name]);

@@ -3,11 +3,16 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { displayPrefix, generateKey, hashKey } from '../../../dist/src/auth/format.js';
 import { Random } from '../../../dist/src/sandbox/seed/random.js';
 import { DATABASE } from '../machine/mariadb.mjs';
-import { idText, storedTime } from '../subjects/wire.mjs';
 
 const MOST_IDS = 20_000;
 /** Enough for as many connections of a crowd. */
 const KEYS = 2000;
+
+/** The id of 16 bytes. */
+const idText = (bytes) => {
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+};
 
 const shuffled = (items, random) =>
   items
@@ -18,7 +23,7 @@ const shuffled = (items, random) =>
 /** Keys of these users, with their rows as the command `keys create` stores them. */
 const newKeys = (users) => {
   const keys = users.map(() => generateKey());
-  const now = storedTime(new Date());
+  const now = new Date().toISOString().slice(0, -1).replace('T', ' ');
   const rows = keys.map((key, index) => [
     randomBytes(16),
     users[index],

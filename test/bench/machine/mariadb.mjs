@@ -30,10 +30,10 @@ export const installMariadb = (folder) =>
  * Starts MariaDB on a data folder, on a port of its own; `root` needs no password.
  *
  * @param folder the data folder
- * @param options `fast`: for filling, not for measuring; `variables`: more options of the server
+ * @param options `fast`: for filling, not for measuring
  * @returns `url` of the database for the service, `pid`, `version`, `connect()` and `stop()`
  */
-export const startMariadb = async (folder, { fast = false, variables = [] } = {}) => {
+export const startMariadb = async (folder, { fast = false } = {}) => {
   const mariadb = installedMariadb();
   if (!mariadb) throw new Error('The bench needs MariaDB: apt-get install --no-install-recommends mariadb-server');
   const port = await freePort();
@@ -57,7 +57,6 @@ export const startMariadb = async (folder, { fast = false, variables = [] } = {}
       '--max-connections=500',
       '--innodb-buffer-pool-size=2G',
       ...(fast ? FAST : DURABLE),
-      ...variables,
     ],
     { stdio: 'ignore' },
   );

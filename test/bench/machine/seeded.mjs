@@ -83,7 +83,7 @@ const forgetOldSchemas = async () => {
  * back from now. The copy goes when the bench ends, so that what is written while measuring adds up to nothing; so does a database that is too large to be copied. With
  * `samples`, says what requests are made of. `version`: the folder of the version, built, that seeds it.
  */
-export const startSeeded = async (games, { maxAgeDays = 14, variables, samples = false, version = root } = {}) => {
+export const startSeeded = async (games, { maxAgeDays = 14, samples = false, version = root } = {}) => {
   const folder = join(home, schemaHash(version), String(games));
   if (!(await isFresh(folder, maxAgeDays))) {
     console.error(`Seeding ${games} games …`);
@@ -95,7 +95,7 @@ export const startSeeded = async (games, { maxAgeDays = 14, variables, samples =
     await rename(join(folder, 'data'), copy);
     await rm(folder, { recursive: true });
   } else await cp(join(folder, 'data'), copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
-  const mariadb = await startMariadb(copy, { variables });
+  const mariadb = await startMariadb(copy);
   return {
     ...mariadb,
     games,

@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import { freePorts } from '../free-ports.mjs';
-import type { ServerProgram, VitessProgram } from '../servers/servers.ts';
-import { programIn, untilServed, vitessFolder, vitessOptions, vitessProcess } from '../servers/vitess.ts';
+import type { ServerProgram } from '../servers/servers.ts';
 import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
 const START_TIMEOUT_MS = 240_000;
@@ -69,57 +68,9 @@ afterAll(() => Promise.all([...servers].map((server) => server.remove())));
 /** Starts a server of the Jest project's engine, MariaDB and MySQL with options of its command line besides. */
 export const startDurableServer = (more: readonly string[] = []): Promise<DurableServer> => {
   const { name, server: program } = globalThis.TEST_ENGINE;
-  if (name === 'vitess') return startVitessOver(program);
-  if (!program || !('binary' in program)) throw new Error('These tests need a server of their own, not a named one.');
+  if (name === 'sqlite' || name === 'vitess' || !('binary' in program))
+    throw new Error('These tests need a server of their own, not a named one.');
   return startDurable(name, program, more);
-};
-
-/** A Vitess and the MySQL below, which fail together. */
-const startVitessOver = async ({ vtcombo, mysql }: VitessProgram): Promise<DurableServer> => {
-  const below = await startDurable('mysql', mysql);
-  const folder = await vitessFolder();
-  const [port = 0, webPort = 0] = await freePorts(2);
-  const program = await programIn(folder, vtcombo);
-  const mysqlPort = Number(new URL(below.url).port);
-  const options = vitessOptions({ names: ['content'], mysqlPort, port, webPort });
-  let running: Guarded;
-  const killVitess = async (): Promise<void> => {
-    if (!running.isRunning()) return;
-    running.signal('SIGKILL');
-    await running.ended;
-  };
-  const startAbove = async (): Promise<void> => {
-    running = await startGuarded(program, options, vitessProcess(folder));
-    await untilServed({ port, keyspace: 'content' }, running);
-  };
-  const server: DurableServer = {
-    url: `mysql://root@127.0.0.1:${port}/content`,
-    freeze: async () => {
-      await untilStill(running);
-      await below.freeze();
-    },
-    thaw: () => {
-      below.thaw();
-      running.signal('SIGCONT');
-    },
-    kill: async () => {
-      await killVitess();
-      await below.kill();
-    },
-    start: async () => {
-      await below.start();
-      await startAbove();
-    },
-    remove: async () => {
-      servers.delete(server);
-      await killVitess();
-      await below.remove();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-  servers.add(server);
-  await startAbove();
-  return server;
 };
 
 /** Stops a process by SIGSTOP. @throws Error unless it stands still */

@@ -11,7 +11,7 @@ import { freePorts } from '../free-ports.mjs';
 import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
 declare global {
-  /** The programs of a cluster, set by test/fault/jest.config.mjs. */
+  /** The programs of a cluster, set by jest.config.mjs. */
   var TEST_GALERA: { binary: string; library: string };
 }
 
@@ -59,14 +59,10 @@ afterAll(() => Promise.all([...clusters].map((cluster) => cluster.remove())));
 
 const run = promisify(execFile);
 
-interface Options {
-  size?: number;
-  /** Of each node's configuration, in place of the tests' own. */
-  settings?: Readonly<Record<string, string>>;
-}
+const SIZE = 3;
 
-/** Starts a cluster with a database `content`. */
-export const startCluster = async ({ size = 3, settings: given = {} }: Options = {}): Promise<Cluster> => {
+/** Starts a cluster with a database `content`. `given` are settings of each node, in place of the tests' own. */
+export const startCluster = async (given: Readonly<Record<string, string>> = {}): Promise<Cluster> => {
   const { binary, library } = globalThis.TEST_GALERA;
   const user = mysqlUser();
   const folder = await mkdtemp(join(tmpdir(), 'content-gateway-galera-'));
@@ -74,14 +70,14 @@ export const startCluster = async ({ size = 3, settings: given = {} }: Options =
     if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid);
   };
   await ours(folder);
-  const ports = await freePorts(size * 4);
+  const ports = await freePorts(SIZE * 4);
   const portsOf = (index: number) => ({
     sql: ports[index * 4] ?? 0,
     group: ports[index * 4 + 1] ?? 0,
     transfer: ports[index * 4 + 2] ?? 0,
     increment: ports[index * 4 + 3] ?? 0,
   });
-  const peers = Array.from({ length: size }, (_, index) => `127.0.0.1:${portsOf(index).group}`);
+  const peers = Array.from({ length: SIZE }, (_, index) => `127.0.0.1:${portsOf(index).group}`);
   const init = join(folder, 'init.sql');
   await writeFile(
     init,
@@ -219,11 +215,11 @@ export const startCluster = async ({ size = 3, settings: given = {} }: Options =
     },
   };
   clusters.add(cluster);
-  for (let index = 0; index < size; index += 1) {
+  for (let index = 0; index < SIZE; index += 1) {
     const node = await nodeOf(index);
     nodes.push(node);
     if (index > 0) await node.start();
   }
-  await cluster.untilSynced(size);
+  await cluster.untilSynced(SIZE);
   return cluster;
 };

@@ -1,5 +1,4 @@
 import type { Watch } from '../servers/proxy.ts';
-import { packets, QUERY } from './lost-commit.ts';
 
 /** Breaks the connection that migrates at one statement after the other. */
 export interface Interruptions {
@@ -8,6 +7,26 @@ export interface Interruptions {
   /** The statements after which it was broken, in order. */
   readonly places: readonly string[];
 }
+
+// The protocol between the service and its database, as far as it takes to know a statement when it passes.
+
+const QUERY = 0x03;
+const HEADER_BYTES = 4;
+
+/** Collects the pieces of a stream, and hands on the body of each packet that is complete. */
+const packets = (onPacket: (body: Buffer, sequence: number) => void) => {
+  let rest = Buffer.alloc(0);
+  return (chunk: Buffer): void => {
+    rest = Buffer.concat([rest, chunk]);
+    for (;;) {
+      if (rest.length < HEADER_BYTES) return;
+      const end = HEADER_BYTES + rest.readUIntLE(0, 3);
+      if (rest.length < end) return;
+      onPacket(rest.subarray(HEADER_BYTES, end), rest[3] ?? 0);
+      rest = rest.subarray(end);
+    }
+  };
+};
 
 /** Statements that change nothing. */
 const READS = /^\s*(?:SELECT|SHOW|SET|DO)\b/i;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcedureId } from '../app/app.ts';
-import { type Client, type Ending, openClient, reasonIn } from '../app/client.ts';
+import { type Ending, openClient, reasonIn } from '../app/client.ts';
 import { idIn, withDatabase } from '../http/load.ts';
 import { until } from '../until.ts';
 import { PLANTED } from '../documents/secrets.ts';
@@ -74,26 +74,18 @@ const restAfter = (ending: Ending): number => {
 };
 
 /** Calls one procedure until it is done, or once. Returns the answer, if there was one. */
-const callerOf = (
-  bases: readonly string[],
-  key: string,
-  options: CallersOptions,
-  attempts: Attempt[],
-  number: number,
-) => {
-  const clients = bases.map((base) => openClient(base, key, { patienceMs: options.patienceMs ?? PATIENCE_MS }));
-  let turn = 0;
+const callerOf = (base: string, key: string, options: CallersOptions, attempts: Attempt[], number: number) => {
+  const client = openClient(base, key, { patienceMs: options.patienceMs ?? PATIENCE_MS });
   let isAbandoned = false;
   stopAfterTest(() => {
     isAbandoned = true;
-    for (const client of clients) client.close();
+    client.close();
   });
   return {
     call: async (procedure: ProcedureId, about: string, input: unknown): Promise<string | undefined> => {
       const idempotencyKey = options.obedient ? randomUUID() : undefined;
       const headers = idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey };
       for (;;) {
-        const client = clients[(turn += 1) % clients.length] as Client;
         const at = performance.now();
         const ending = await client.call(procedure, input, headers);
         const ms = performance.now() - at;
@@ -114,24 +106,18 @@ const callerOf = (
         await sleep(restAfter(ending));
       }
     },
-    close: () => {
-      for (const client of clients) client.close();
-    },
+    close: () => client.close(),
   };
 };
 
-/** How many requests ended how. */
-export const outcomesOf = (attempts: readonly Attempt[]): Record<string, number> => {
+/** How many requests ended how, in words. */
+const outcomesInWords = (attempts: readonly Attempt[]): string => {
   const counts: Record<string, number> = {};
   for (const { outcome } of attempts) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return counts;
-};
-
-/** How many requests ended how, in words. */
-export const outcomesInWords = (attempts: readonly Attempt[]): string =>
-  Object.entries(outcomesOf(attempts))
+  return Object.entries(counts)
     .map(([outcome, count]) => `${outcome} ${count}`)
     .join(', ');
+};
 
 /** `succeeded` of callers whose attempts are these. */
 const waiter =
@@ -146,14 +132,14 @@ const waiter =
     }
   };
 
-/** Publishes games at the services of `bases`, in turns. */
-export const startWriters = (bases: string | readonly string[], key: string, options: CallersOptions): Callers => {
+/** Publishes games at the service of `base`. */
+export const startWriters = (base: string, key: string, options: CallersOptions): Callers => {
   const attempts: Attempt[] = [];
   const acknowledged = new Map<string, string>();
   const prefix = `load ${(started += 1)}, `;
   let isStopped = false;
   const run = async (writer: number): Promise<void> => {
-    const caller = callerOf([bases].flat(), key, options, attempts, writer);
+    const caller = callerOf(base, key, options, attempts, writer);
     for (let n = 0; !isStopped; n += 1) {
       const title = `${prefix}writer ${writer}, ${n}`;
       const answer = await caller.call('game.create', title, {
@@ -189,18 +175,14 @@ export interface Togglers extends Callers {
 }
 
 /** Each caller toggles the favourite on a game of its own: told twice the same in a row, one toggle was lost or doubled. */
-export const startTogglers = async (
-  bases: string | readonly string[],
-  key: string,
-  options: CallersOptions,
-): Promise<Togglers> => {
+export const startTogglers = async (base: string, key: string, options: CallersOptions): Promise<Togglers> => {
   const attempts: Attempt[] = [];
   const acknowledged = new Map<string, string>();
   const states: { gameId: string; told: boolean[] }[] = [];
   let isStopped = false;
   const prefix = `load ${(started += 1)}, `;
   const begin = async (toggler: number) => {
-    const caller = callerOf([bases].flat(), key, options, attempts, toggler);
+    const caller = callerOf(base, key, options, attempts, toggler);
     const title = `${prefix}toggler ${toggler}`;
     const made = await caller.call('game.create', title, { title });
     if (made === undefined) throw new Error(`No game to toggle: ${attempts.at(-1)?.outcome}`);
@@ -239,15 +221,12 @@ export const startTogglers = async (
 
 /** What was acknowledged, held against what is stored. */
 export interface Audit {
-  acknowledged: number;
   /** Acknowledged, and not stored under the id that was told. */
   lost: number;
   /** Stored more than once, or toggled more or less than once. */
   duplicated: number;
   /** Stored, and not acknowledged: callers that obey leave none. */
   unacknowledged: number;
-  /** The longest time without a success, from the first to the last. */
-  longestOutageMs: number;
   /** What was asked and answered, request by request, of all that is not as it was acknowledged. */
   histories: string[];
 }
@@ -269,15 +248,6 @@ const historyOf = (about: string, attempts: readonly Attempt[], found: string): 
         return `  ${Math.round(at)} + ${Math.round(ms)} ms, ${procedure}, ${key ?? 'no key'}: ${outcome} ${text}`;
       }),
   ].join('\n');
-
-/** The longest time between two successes. */
-export const longestOutageMs = (attempts: readonly Attempt[]): number => {
-  const times = attempts
-    .filter(({ outcome }) => outcome === 'ok')
-    .map(({ at, ms }) => at + ms)
-    .toSorted((a, b) => a - b);
-  return Math.round(Math.max(0, ...times.slice(1).map((time, n) => time - (times[n] ?? time))));
-};
 
 /** Looks in the database for everything that callers were told, and whether it is there once. Stop the callers first. */
 export const audit = async (url: string, ...loads: readonly (Callers | Togglers)[]): Promise<Audit> => {
@@ -311,11 +281,9 @@ export const audit = async (url: string, ...loads: readonly (Callers | Togglers)
     }
   }
   return {
-    acknowledged: attempts.filter(({ outcome }) => outcome === 'ok').length,
     lost,
     duplicated,
     unacknowledged,
-    longestOutageMs: Math.max(...loads.map((load) => longestOutageMs(load.attempts))),
     histories,
   };
 };

@@ -18,8 +18,6 @@ export interface Proxy {
   cut(): Promise<void>;
   /** Lets connections through again. */
   restore(): Promise<void>;
-  /** Breaks every connection, and lets new ones through. Returns how many. */
-  breakAll(): number;
   /** Passes nothing on any more, either way, and tells nobody: connections stay open, new ones are accepted. */
   freeze(): void;
   /** Passes on what was held up, and all that comes. */
@@ -113,16 +111,11 @@ export const startProxy = async (target: string): Promise<Proxy> => {
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   };
-  const breakAll = (): number => {
-    const count = sockets.size / 2;
-    for (const socket of sockets) socket.destroy();
-    return Math.ceil(count);
-  };
   const cut = async (): Promise<void> => {
     if (!server.listening) return;
     const closed = once(server, 'close');
     server.close();
-    breakAll();
+    for (const socket of sockets) socket.destroy();
     await closed;
   };
 
@@ -135,7 +128,6 @@ export const startProxy = async (target: string): Promise<Proxy> => {
     restore: async () => {
       await listen(port);
     },
-    breakAll,
     freeze: () => {
       frozen = true;
       for (const socket of sockets) socket.pause();

@@ -48,10 +48,10 @@ const keyspaceOf = (name: string, shards: Record<string, string>) => ({
 /** Databases by name: each an unsharded keyspace of that name. Those of `sharded` have their records in another, of two shards. */
 interface Databases {
   names: readonly string[];
-  sharded?: { names: readonly string[]; tables: readonly string[] };
+  sharded: { names: readonly string[]; tables: readonly string[] };
 }
 
-const topologyOf = ({ names, sharded = { names: [], tables: [] } }: Databases): string =>
+const topologyOf = ({ names, sharded }: Databases): string =>
   JSON.stringify({
     cells: ['test'],
     keyspaces: [
@@ -74,7 +74,7 @@ const topologyOf = ({ names, sharded = { names: [], tables: [] } }: Databases): 
 
 interface Options extends Databases {
   /** A folder of `<keyspace>/vschema.json`. */
-  schemaFolder?: string;
+  schemaFolder: string;
   /** Where MySQL is, which `root` may log in to without a password. */
   mysqlPort: number;
   port: number;
@@ -82,9 +82,9 @@ interface Options extends Databases {
 }
 
 /** The command line of vtcombo. */
-export const vitessOptions = ({ schemaFolder, mysqlPort, port, webPort, ...databases }: Options): string[] => [
+const vitessOptions = ({ schemaFolder, mysqlPort, port, webPort, ...databases }: Options): string[] => [
   `--json-topo=${topologyOf(databases)}`,
-  ...(schemaFolder === undefined ? [] : [`--schema-dir=${schemaFolder}`]),
+  `--schema-dir=${schemaFolder}`,
   '--bind-address=127.0.0.1',
   `--port=${webPort}`,
   '--mysql-auth-server-impl=none',
@@ -117,7 +117,7 @@ export const programIn = async (folder: string, original: string): Promise<strin
 };
 
 /** A folder that vtcombo may write to. */
-export const vitessFolder = async (): Promise<string> => {
+const vitessFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'content-gateway-vitess-'));
   const { uid, gid } = nobody();
   if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid);
@@ -125,7 +125,7 @@ export const vitessFolder = async (): Promise<string> => {
 };
 
 /** How vtcombo is spawned. */
-export const vitessProcess = (folder: string) => ({
+const vitessProcess = (folder: string) => ({
   ...nobody(),
   cwd: folder,
   env: { PATH: process.env.PATH, VTROOT: folder, VTDATAROOT: folder },
@@ -142,7 +142,7 @@ const onBelow = async <T>(mysqlPort: number, act: (connection: Connection) => Pr
 };
 
 /** Creates databases in the MySQL below. */
-export const createBelow = (mysqlPort: number, names: readonly string[]): Promise<void> =>
+const createBelow = (mysqlPort: number, names: readonly string[]): Promise<void> =>
   onBelow(mysqlPort, async (connection) => {
     for (const name of names) await connection.query(`CREATE DATABASE IF NOT EXISTS ${name} ${TEXTS}`);
   });

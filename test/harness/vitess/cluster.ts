@@ -15,7 +15,7 @@ import { until } from '../until.ts';
 // own. It has no replicas, so that it fits two cores: what fails is started again on the same files.
 
 /** The keyspace that holds all tables at first, and the one of two shards for those of the records. */
-export const KEYSPACE = 'content';
+const KEYSPACE = 'content';
 export const RECORDS = 'content_records';
 
 /** What distributed transactions ask of MySQL, and what moves rows from one keyspace to another. */
@@ -97,11 +97,8 @@ const partOf = (start: () => Promise<Guarded>, untilReady: (running: Guarded) =>
   return part;
 };
 
-/**
- * Starts a cluster with two keyspaces: `KEYSPACE`, unsharded, and `RECORDS`, empty, of two shards. Without `atomic`, transactions
- * commit one shard after the other.
- */
-export const startVitessCluster = async ({ atomic = true } = {}): Promise<VitessCluster> => {
+/** Starts a cluster with two keyspaces: `KEYSPACE`, unsharded, and `RECORDS`, empty, of two shards. */
+export const startVitessCluster = async (): Promise<VitessCluster> => {
   const { name, server } = globalThis.TEST_ENGINE;
   if (name !== 'vitess' || !server.etcd)
     throw new Error('A cluster needs Vitess, and etcd: apt-get install etcd-server');
@@ -326,7 +323,7 @@ export const startVitessCluster = async ({ atomic = true } = {}): Promise<Vitess
             '--service-map=grpc-vtgateservice',
             '--foreign-key-mode=allow',
             '--allow-kill-statement',
-            `--transaction-mode=${atomic ? 'TWOPC' : 'MULTI'}`,
+            '--transaction-mode=TWOPC',
           ],
           as,
         ),

@@ -21,7 +21,7 @@ const ORDERS = [
 export const startGalera =
   (writers: 1 | 2, settings: Readonly<Record<string, string>> = {}): StartVictim =>
   async ({ prepare, env }) => {
-    const cluster = await startCluster({ settings: { innodb_flush_log_at_trx_commit: '1', ...settings } });
+    const cluster = await startCluster({ innodb_flush_log_at_trx_commit: '1', ...settings });
     await prepare(cluster.url(0));
     const instances = await Promise.all(
       ORDERS.slice(0, writers).map((order) => startInstance({ url: cluster.url(...order), env })),

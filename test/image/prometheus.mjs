@@ -30,7 +30,7 @@ export const replaced = (text, pattern, by) => {
  *
  * @param given `root` of the repository; `work`, a folder for what it stores; `ports` of 127.0.0.1 with metrics; `seconds`
  *   from one scrape to the next
- * @returns `query(text)` and `range(text, {start, end, step})` in seconds, which return what was found, and `stop()`
+ * @returns `query(text)`, which returns what was found, and `stop()`
  * @throws Error where there is no Prometheus
  */
 export const startPrometheus = async ({ root, work, ports, seconds }) => {
@@ -47,15 +47,14 @@ export const startPrometheus = async ({ root, work, ports, seconds }) => {
   const server = start(program, [`--config.file=${file}`, ...places], { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;
   await answering(`${url}/-/ready`);
-  const ask = async (path, words) => {
-    const response = await fetch(`${url}/api/v1/${path}?${new URLSearchParams(words)}`);
+  const ask = async (query) => {
+    const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query })}`);
     const { status, data, error } = await response.json();
-    assert.equal(status, 'success', `${words.query}: ${error}`);
+    assert.equal(status, 'success', `${query}: ${error}`);
     return data.result;
   };
   return {
-    query: (query) => ask('query', { query }),
-    range: (query, times) => ask('query_range', { query, ...times }),
+    query: ask,
     stop: () => stop(server),
   };
 };

@@ -9,16 +9,6 @@ import { freePort } from '../../harness/free-ports.mjs';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const START_TIMEOUT_MS = 30_000;
 
-/** The commands of the servers that are measured, by their names; the gateway as operators run it. */
-const commands = {
-  gateway: ['dist/src/cli.js', 'serve'],
-  bare: ['test/bench/subjects/bare.mjs'],
-  'Fastify + zod + kysely': ['test/bench/peers/fastify.mjs'],
-  'tRPC + superjson + drizzle': ['test/bench/peers/trpc.mjs'],
-};
-
-export const PEERS = ['Fastify + zod + kysely', 'tRPC + superjson + drizzle'];
-
 const waitUntilItListens = async ({ port, child }) => {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -36,14 +26,14 @@ const waitUntilItListens = async ({ port, child }) => {
 };
 
 /**
- * Starts a server by its name, of this version unless `root` is the folder of another, built. What the gateway logs goes to /dev/null, which costs it what a file would.
+ * Starts the gateway as operators run it, of this version unless `root` is the folder of another, built. Its log goes to
+ * /dev/null, which costs it what a file would.
  *
- * @returns `name`, `port`, `pid`, `child`, and `stop()`
+ * @returns `port`, `pid`, `child`, and `stop()`
  */
-export const startServer = async (name, { url, nodeOptions = [], env = {}, ipc = false, root = ROOT }) => {
+export const startGateway = async ({ url, env = {}, root = ROOT }) => {
   const port = await freePort();
-  const stderr = name === 'gateway' ? openSync('/dev/null', 'w') : 'inherit';
-  const server = start(process.execPath, [...nodeOptions, ...commands[name]], {
+  const server = start(process.execPath, ['dist/src/cli.js', 'serve'], {
     cwd: root,
     env: {
       PATH: process.env.PATH,
@@ -54,8 +44,8 @@ export const startServer = async (name, { url, nodeOptions = [], env = {}, ipc =
       RATE_LIMIT: 'off',
       ...env,
     },
-    stdio: ['ignore', 'ignore', stderr, ...(ipc ? ['ipc'] : [])],
+    stdio: ['ignore', 'ignore', openSync('/dev/null', 'w')],
   });
   await waitUntilItListens({ port, child: server.child });
-  return { name, port, pid: server.child.pid, child: server.child, stop: (signal) => stop(server, signal) };
+  return { port, pid: server.child.pid, child: server.child, stop: (signal) => stop(server, signal) };
 };

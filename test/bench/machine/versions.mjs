@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
-import { startDelay } from '../machine/delay.mjs';
-import { startSeeded, startSeededSqlite } from '../machine/seeded.mjs';
-import { startServer } from '../machine/servers.mjs';
+import { startDelay } from './delay.mjs';
+import { startSeeded, startSeededSqlite } from './seeded.mjs';
+import { startGateway } from './gateway.mjs';
 
 /** Callers are told apart by the address that they forward, too. */
 const COMMON = { TRUST_PROXY: '1' };
@@ -9,7 +9,7 @@ const COMMON = { TRUST_PROXY: '1' };
 const variablesOf = (text) => Object.fromEntries(text.split(' ').map((pair) => pair.split(/=(.*)/s, 2)));
 
 /** What is to be set side by side: this version first, those of `--before`, and this one with each `--env`. */
-const kindsOf = ({ before = [], env = [] }) => [
+export const kindsOf = ({ before = [], env = [] }) => [
   { name: 'now' },
   ...before.map((folder) => ({ name: basename(resolve(folder)), root: resolve(folder) })),
   ...env.map((text) => ({ name: text, env: variablesOf(text) })),
@@ -28,7 +28,7 @@ export const startVersions = async (options, distanceMs = 0) => {
     const database = await start(options.games, { samples: true, ...(root !== undefined && { version: root }) });
     const delay = distanceMs > 0 ? await startDelay(database.url, distanceMs) : undefined;
     const { url } = delay ?? database;
-    const server = await startServer('gateway', { url, env: { ...COMMON, ...env }, ...(root && { root }) });
+    const server = await startGateway({ url, env: { ...COMMON, ...env }, root });
     const stop = async () => {
       await server.stop('SIGKILL');
       delay?.stop();
