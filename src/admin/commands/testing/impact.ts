@@ -15,7 +15,8 @@ import { KEPT_DAYS } from '../../../consumers/use/days.ts';
 import { readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ClientDocument } from '../../../../openapi/kit/conformance/document/client-document.ts';
-import { type Change, changesFor } from '../../../../openapi/kit/conformance/document/compare.ts';
+import type { Change } from '../../../../openapi/kit/conformance/document/change.ts';
+import { changesFor } from '../../../../openapi/kit/conformance/document/compare.ts';
 import {
   type ConsumerContract,
   ConsumerContractError,
