@@ -201,6 +201,7 @@ export const apiKey = router('apiKey', {
       isRecorded: IsRecorded,
       items: z.array(FailedCall).describe('The calls that failed, the latest first'),
     }),
+    laws: ['logs'],
     errors: ['API_KEY_NOT_FOUND'],
     example: { input: {}, output: { isRecorded: true, items: [exampleFailedCall] } },
   }),
@@ -218,6 +219,7 @@ export const apiKey = router('apiKey', {
         .describe('The days for which the key is to work, unless the key in use stops sooner'),
     }),
     output: ApiKeyWithSecret,
+    laws: ['lists'],
     errors: ['API_KEY_WIDER', 'API_KEY_LIMIT'],
     example: {
       input: { name: 'nightly import', scopes: ['content:write'], expiresInDays: DEFAULT_KEY_DAYS },
@@ -232,6 +234,7 @@ export const apiKey = router('apiKey', {
     effect: 'write',
     input: z.strictObject({ ...oneKey, name }),
     output: OwnApiKey,
+    laws: ['changes'],
     errors: ['API_KEY_NOT_FOUND'],
     example: { input: { id: exampleId, name: 'laptop' }, output: { ...exampleApiKey, name: 'laptop' } },
   }),
@@ -248,6 +251,7 @@ export const apiKey = router('apiKey', {
         .describe('The hours for which the old key works on; 0 ends it at once'),
     }),
     output: RotatedApiKey,
+    laws: ['rotates'],
     errors: ['API_KEY_NOT_FOUND', 'API_KEY_WIDER', 'API_KEY_ENDED', 'API_KEY_LIMIT'],
     example: {
       input: { id: exampleId, overlapHours: ROTATION_HOURS },
@@ -269,6 +273,7 @@ export const apiKey = router('apiKey', {
         .describe('Whether the keys that it made are revoked, too, and the keys that these made'),
     }),
     output: RevokedApiKey,
+    laws: ['revokes'],
     errors: ['API_KEY_NOT_FOUND'],
     example: {
       input: { id: exampleId, withMade: true },

@@ -104,6 +104,7 @@ export const event = router('event', {
       nextCursor: z.string().describe('Send it as `after` to get the events that follow; it is always there'),
       hasMore: z.boolean().describe('Whether more events are there already'),
     }),
+    laws: ['follows'],
     errors: ['CURSOR_INVALID', 'EVENTS_GONE', 'EVENTS_OFF'],
     hints: { CURSOR_INVALID: eventCursorHint },
     example: {

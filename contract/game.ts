@@ -165,6 +165,7 @@ export const game = router('game', {
     }),
     output: page(GameSummary),
     searchMember: 'search',
+    laws: ['pages', 'viewer', 'filters'],
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],
     example: {
       input: { limit: 20, page: 1, search: '伝説', gameType: 'RPG', tagSlugs: ['dragons'], sortBy: 'latest' },
@@ -179,6 +180,7 @@ export const game = router('game', {
     effect: 'read',
     input: z.strictObject({ id: gameId }),
     output: Game,
+    laws: ['agrees', 'viewer', 'views'],
     errors: ['GAME_NOT_FOUND'],
     example: { input: { id: exampleGame.id }, output: exampleGame },
   }),
@@ -190,6 +192,7 @@ export const game = router('game', {
     effect: 'write',
     input: GameInput,
     output: Game,
+    laws: ['publishes'],
     errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     example: { input: exampleGameInput, output: { ...exampleGame, viewer: untouchedViewer } },
   }),
@@ -206,6 +209,7 @@ export const game = router('game', {
     output: z.object({
       items: z.array(Game).meta({ description: 'The games, in the order of the input', 'x-order': 'input' }),
     }),
+    laws: ['publishesAll'],
     errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     recordsMember: 'games',
     example: {
@@ -231,6 +235,7 @@ export const game = router('game', {
       favorited: z.boolean().describe('Whether it is a favorite now'),
       favoriteCount: Count.describe('The number of users who have it as a favorite'),
     }),
+    laws: ['toggles'],
     errors: ['GAME_NOT_FOUND'],
     example: {
       input: { gameId: exampleGame.id },
@@ -251,6 +256,7 @@ export const game = router('game', {
       likeCount: Count.describe('The number of likes'),
       dislikeCount: Count.describe('The number of dislikes'),
     }),
+    laws: ['toggles'],
     errors: ['GAME_NOT_FOUND'],
     example: {
       input: { gameId: exampleGame.id, type: 'like' },
@@ -278,6 +284,7 @@ export const game = router('game', {
       otherCount: Count.describe('The number of games of all other types'),
       total: Count.describe('The number of all games'),
     }),
+    laws: ['counts'],
     errors: [],
     example: {
       input: {},
@@ -304,6 +311,7 @@ export const game = router('game', {
       limit: wholeNumber(1, MAX_RELATED).default(DEFAULT_RELATED).describe('The number of games'),
     }),
     output: z.object({ items: z.array(GameSummary).describe('The related games, the closest first') }),
+    laws: ['relates'],
     errors: ['GAME_NOT_FOUND'],
     example: { input: { gameId: plainGame.id, limit: DEFAULT_RELATED }, output: { items: [exampleGameSummary] } },
   }),

@@ -73,6 +73,7 @@ export const image = router('image', {
     }),
     output: page(ImagePostSummary),
     searchMember: 'search',
+    laws: ['pages', 'viewer', 'filters', 'shortens'],
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],
     example: {
       input: { limit: 20, page: 1, tagSlugs: ['rain'], sortBy: 'latest' },
@@ -87,6 +88,7 @@ export const image = router('image', {
     effect: 'read',
     input: z.strictObject({ id: imagePostId }),
     output: ImagePost,
+    laws: ['agrees', 'viewer', 'views'],
     errors: ['IMAGE_POST_NOT_FOUND'],
     example: { input: { id: exampleImagePost.id }, output: exampleImagePost },
   }),
@@ -98,6 +100,7 @@ export const image = router('image', {
     effect: 'write',
     input: ImagePostInput,
     output: ImagePost,
+    laws: ['publishes'],
     errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     example: { input: exampleImagePostInput, output: { ...exampleImagePost, viewer: untouchedViewer } },
   }),
@@ -118,6 +121,7 @@ export const image = router('image', {
     output: z.object({
       items: z.array(ImagePost).meta({ description: 'The image posts, in the order of the input', 'x-order': 'input' }),
     }),
+    laws: ['publishesAll'],
     errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     recordsMember: 'posts',
     example: {
@@ -140,6 +144,7 @@ export const image = router('image', {
       tagNames: contentInput.tagNames.optional(),
     }),
     output: ImagePost,
+    laws: ['updates'],
     errors: ['IMAGE_POST_NOT_FOUND', 'NOT_OWNER', 'QUOTA_EXCEEDED'],
     example: {
       input: { id: exampleImagePost.id, title: '雨の路地裏、夜' },
@@ -160,6 +165,7 @@ export const image = router('image', {
       likeCount: Count.describe('The number of likes'),
       dislikeCount: Count.describe('The number of dislikes'),
     }),
+    laws: ['toggles'],
     errors: ['IMAGE_POST_NOT_FOUND'],
     example: {
       input: { imagePostId: exampleImagePost.id, type: 'like' },
@@ -179,6 +185,7 @@ export const image = router('image', {
       favorited: z.boolean().describe('Whether it is a favorite now'),
       favoriteCount: Count.describe('The number of users who have it as a favorite'),
     }),
+    laws: ['toggles'],
     errors: ['IMAGE_POST_NOT_FOUND'],
     example: {
       input: { imagePostId: exampleImagePost.id },

@@ -16,6 +16,7 @@ import {
   type StatusOf,
   writingReasons,
 } from './errors.ts';
+import type { Law } from './laws.ts';
 import { BATCH_BODY_LIMIT, MAX_VALUES, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
@@ -61,6 +62,8 @@ export interface Spec<
   errors: readonly R[];
   /** Hints of this operation on reasons, in place of the catalogue's, which is about other operations. */
   hints?: Partial<Record<R, string>>;
+  /** The relations between calls that hold of it. */
+  laws?: readonly Law[];
   /** The member of the input whose words are searched for, where there is one. */
   searchMember?: string;
   /** The member of the input that is a list of records to store together, where there is one. */
@@ -88,6 +91,8 @@ export interface ProcedureMetadata {
   maxValues: number;
   /** The work that a call takes, compared with that of others. */
   cost: 'usual' | 'high';
+  /** The relations between calls that hold of it. */
+  laws: readonly Law[];
   /** The member of the input whose words are searched for. */
   searchMember: string | undefined;
   /** The member of the input that is a list of records to store together. */
@@ -290,6 +295,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       bodyLimit: bodyLimitOf(spec),
       maxValues: spec.recordsMember === undefined && !spec.holdsManyValues ? MAX_VALUES.single : MAX_VALUES.many,
       cost: spec.cost ?? 'usual',
+      laws: spec.laws ?? [],
       searchMember: spec.searchMember,
       recordsMember: spec.recordsMember,
       answersList: output instanceof z.ZodObject && 'items' in output.shape,

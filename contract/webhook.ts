@@ -161,6 +161,7 @@ export const webhook = router('webhook', {
       recordId: filters.recordId.optional().describe('Only events of this record; of a tag, by its slug'),
     }),
     output: WebhookWithSecret,
+    laws: ['lists'],
     errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_LIMIT', 'EVENTS_OFF', 'WEBHOOK_SECRETS_OFF'],
     example: {
       input: { url: exampleWebhook.url, types: exampleWebhook.types },
@@ -197,6 +198,7 @@ export const webhook = router('webhook', {
         .describe('Pauses it, or has it go on'),
     }),
     output: Webhook,
+    laws: ['changes'],
     errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_URL_FORBIDDEN'],
     example: { input: { id: exampleId, types: null }, output: { ...exampleWebhook, types: null } },
   }),
@@ -209,6 +211,7 @@ export const webhook = router('webhook', {
     effect: 'write',
     input: z.strictObject(ofWebhook),
     output: z.object({ deliveryId: z.string().describe('The id of the delivery') }),
+    laws: ['tests'],
     errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_NOT_ACTIVE'],
     example: { input: { id: exampleId }, output: { deliveryId: exampleDelivery.id } },
   }),
@@ -223,6 +226,7 @@ export const webhook = router('webhook', {
       secret: Secret,
       previousUntil: Timestamp.describe('Until when the secret that was replaced signs, too'),
     }),
+    laws: ['renews'],
     errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRETS_OFF', 'WEBHOOK_SECRET_LIMIT'],
     example: {
       input: { id: exampleId },
@@ -246,6 +250,7 @@ export const webhook = router('webhook', {
       items: z.array(Delivery).describe('The deliveries, the latest first'),
       hasMore: z.boolean().describe('Whether there are more'),
     }),
+    laws: ['delivers'],
     errors: ['WEBHOOK_NOT_FOUND'],
     example: {
       input: { id: exampleId, limit: MAX_DELIVERIES },
@@ -261,6 +266,7 @@ export const webhook = router('webhook', {
     effect: 'write',
     input: z.strictObject({ deliveryId: Id.describe('The id of the delivery') }),
     output: Delivery,
+    laws: ['redelivers'],
     errors: ['DELIVERY_NOT_FOUND'],
     example: {
       input: { deliveryId: exampleDelivery.id },
@@ -275,6 +281,7 @@ export const webhook = router('webhook', {
     effect: 'write',
     input: z.strictObject(ofWebhook),
     output: z.object({ id: z.string().describe('The id that the webhook had') }),
+    laws: ['removes'],
     errors: ['WEBHOOK_NOT_FOUND'],
     example: { input: { id: exampleId }, output: { id: exampleId } },
   }),

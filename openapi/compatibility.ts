@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Change as Difference } from './kit/conformance/document/compare.ts';
+import type { Change as Difference } from './kit/conformance/document/change.ts';
 import { unescaped } from './kit/conformance/document/schema.ts';
 
 /** A change of the document as oasdiff tells it. */

@@ -35,6 +35,15 @@ export const checkOf = ({ id, needs }: Operation, proves: Proof, name: string, r
   run,
 });
 
+/** A check of what anyone can see of an operation, or of the service. */
+export const openCheck = (subject: string, name: string, run: Check['run'], proves: Proof = 'form'): Check => ({
+  subject,
+  name,
+  proves,
+  needs: [],
+  run,
+});
+
 /** The checks of what an operation does, by their names. */
 export type Effects = Readonly<Record<string, Check['run']>>;
 

@@ -3,7 +3,8 @@ import { Unusable } from './caller.ts';
 import type { Operation } from './contract/operation.ts';
 import { Mismatch, Skip } from './findings/finding.ts';
 import { valueAt } from './values.ts';
-import { type ListedPage, type VerifySession, TAG } from './session.ts';
+import type { ListedPage } from './records.ts';
+import type { VerifySession } from './session.ts';
 
 // The leftovers of a run: records, and answers to requests with an Idempotency-Key.
 
@@ -30,8 +31,7 @@ export const recordsThere = async (session: VerifySession): Promise<number | und
   try {
     let n = 0;
     for (const list of lists) {
-      const query = { limit: 1, page: 1, search: session.run, tagSlugs: [TAG] };
-      n += (await session.prepare<ListedPage>(list, query)).total;
+      n += (await session.prepare<ListedPage>(list, { limit: 1, ...session.records.query() })).total;
     }
     return n;
   } catch (error) {
@@ -53,9 +53,9 @@ const firstWrite = (session: VerifySession): Operation | undefined =>
 export const demandUnusedSeed = async (session: VerifySession): Promise<void> => {
   const operation = firstWrite(session);
   if (!operation) return;
-  const headers = { [idempotencyKey.name]: `verify ${session.run} begins` };
+  const headers = { [idempotencyKey.name]: `verify ${session.random.run} begins` };
   try {
-    const reply = await session.post(operation, await session.input(operation), { headers });
+    const reply = await session.post(operation, await session.records.input(operation), { headers });
     if (reply.status !== 200 || !reply.headers.has(idempotencyReplayed.name)) return;
   } catch (error) {
     // Its own checks say what is wrong with it.

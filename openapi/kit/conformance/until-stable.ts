@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { demandThat } from './findings/expect.ts';
-import { type Finding, Mismatch, Skip } from './findings/finding.ts';
+import type { Answer } from './answer.ts';
 import type { Operation } from './contract/operation.ts';
-import type { CallAnswer, ListedPage, VerifySession } from './session.ts';
+import { Mismatch, Skip } from './findings/finding.ts';
+import type { ListedPage } from './records.ts';
+import type { VerifySession } from './session.ts';
 
 /** Trials until a fault is reported: failures on unchanged data, or counts that have not grown. */
 const MAX_TRIALS = 3;
@@ -46,32 +47,41 @@ export const watchList =
     return [total, items];
   };
 
-/** Reads until what comes is as wanted. @throws Mismatch with the finding about it when it takes too long */
+/**
+ * Reads until what comes is as wanted.
+ * @param wordsOf what was expected, what came, and where
+ * @throws Mismatch when it takes too long
+ */
 export const eventually = async <T>(
-  read: () => Promise<CallAnswer<T>>,
+  read: () => Promise<Answer<T>>,
   isWanted: (output: T) => boolean,
-  findingOf: (output: T) => Finding,
+  wordsOf: (output: T) => readonly [expected: string, came: unknown, at?: string],
 ): Promise<void> => {
   for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(READING_PAUSE_MS)) {
-    const { output, reply } = await read();
-    if (isWanted(output)) return;
-    demandThat(Date.now() < deadline, reply, findingOf(output));
+    const answer = await read();
+    if (isWanted(answer.output)) return;
+    answer.demand(Date.now() < deadline, ...wordsOf(answer.output));
   }
 };
 
-/** Publishes until that is counted: others may remove a record meanwhile. @throws Mismatch when it is not */
-export const demandCounted = async (
-  count: () => Promise<CallAnswer<number>>,
+/**
+ * Publishes until that is counted: others may remove a record meanwhile.
+ * @param what the things counted, in words
+ * @throws Mismatch when it is not
+ */
+export const demandCounted = async <T>(
+  read: () => Promise<Answer<T>>,
+  countIn: (output: T) => number,
   publish: () => Promise<unknown>,
   what = '',
   at?: string,
 ): Promise<void> => {
   for (let trial = 1; ; trial += 1) {
-    const before = await count();
+    const before = countIn((await read()).output);
     await publish();
-    const after = await count();
-    if (after.output > before.output) return;
-    const finding = { expected: `more than ${before.output} ${what}after one more`, came: String(after.output) };
-    demandThat(trial < MAX_TRIALS, after.reply, at === undefined ? finding : { ...finding, at });
+    const answer = await read();
+    const count = countIn(answer.output);
+    if (count > before) return;
+    answer.demand(trial < MAX_TRIALS, `more than ${before} ${what}after one more`, count, at);
   }
 };

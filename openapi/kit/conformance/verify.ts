@@ -5,7 +5,7 @@ import { operationOf } from './contract/operation.ts';
 import { additionChecks, additionsTo } from './checks/additions.ts';
 import { clientDocumentChecks, readChanges } from './checks/document.ts';
 import { type ClientDocument, documented } from './document/client-document.ts';
-import type { Change } from './document/compare.ts';
+import type { Change } from './document/change.ts';
 import { type Finding, Mismatch, show, Skip } from './findings/finding.ts';
 import { findBase } from './http/base.ts';
 import { Client } from './http/client.ts';
@@ -13,8 +13,8 @@ import { demandUnusedSeed, recordsMade, recordsThere } from './leftovers.ts';
 import { WebhookReceiver } from './receiver.ts';
 import { SeededRandom } from './seed.ts';
 import { VerifySession } from './session.ts';
-import { effectChecks } from './checks/effects.ts';
-import { repetitionChecks } from './checks/write/idempotency.ts';
+import { lawChecks } from './laws/laws.ts';
+import { repetitionChecks } from './checks/repetition.ts';
 import { refusalChecks } from './checks/refusals.ts';
 import { replyChecks } from './checks/replies.ts';
 import { serviceChecks } from './checks/service.ts';
@@ -30,7 +30,7 @@ export const planChecks = (session: VerifySession, only?: readonly string[]): Ch
   const operations = session.operations.filter(({ id }) => isWanted(id));
   const ofOperations = operations.flatMap((operation) => [
     ...(operation.isStream ? streamChecks(operation, session) : successChecks(operation, session)),
-    ...effectChecks(operation, session),
+    ...lawChecks(operation, session),
     ...repetitionChecks(operation, session),
     ...refusalChecks(operation, session),
   ]);
@@ -131,8 +131,7 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
   const started = performance.now();
   const outcome = await outcomeOf(check, session);
   const ms = performance.now() - started;
-  await session.webhooks.tidy();
-  await session.keys.tidy();
+  await session.things.tidy();
   return { subject, name, ...outcome, ms };
 };
 
@@ -149,59 +148,20 @@ const changesOf = async (session: VerifySession): Promise<Change[]> => {
   return [...documentChanges, ...additions.filter(({ operation, where }) => !told.has(`${operation} ${where}`))];
 };
 
-const verifyWith = async (
-  receiver: WebhookReceiver | undefined,
-  { key, unknownKey, document, clientDocument, only, ...target }: VerifyTarget,
-  {
-    withProgress = (_, work) => work(() => undefined),
-    onWait = () => undefined,
-    onBase = () => undefined,
-  }: VerifyObserver,
-): Promise<VerifyRun> => {
-  const { origin, readOnly = false, strict = false, timeoutMs = TIMEOUT_MS } = target;
-  const random = new SeededRandom(target.seed);
-  const client = await findBase(
-    target.baseUrl,
-    (baseUrl) => new Client({ baseUrl, origin, run: random.run, timeoutMs, onWait }),
-  );
-  if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
-  const operations = contractOperations.map(operationOf);
-  const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
-  const caller = { key, unknownKey, scopes: held };
-  const session = new VerifySession({
-    operations,
-    client,
-    random,
-    document,
-    clientDocument,
-    caller,
-    readOnly,
-    strict,
-    receiver,
-  });
-  await demandUnusedSeed(session);
-
-  const checks = planChecks(session, only);
-  const results = await withProgress(checks.length, async (advance) => {
-    const made: CheckResult[] = [];
-    for (const [index, check] of checks.entries()) {
-      client.begin(String(index + 1));
-      made.push(await make(check, session));
-      advance(1);
-    }
-    return made;
-  });
-  client.begin('end');
-  await session.contracts.tidy();
-  const changes = await changesOf(session);
-  return {
-    baseUrl: client.baseUrl,
-    name: random.run,
-    results,
-    changes,
-    made: recordsMade(session),
-    countLeft: () => recordsThere(session),
-  };
+/** Makes checks one after another. */
+const makeAll = async (
+  checks: readonly Check[],
+  session: VerifySession,
+  advance: (more: number) => void,
+): Promise<CheckResult[]> => {
+  const results: CheckResult[] = [];
+  for (const [index, check] of checks.entries()) {
+    session.client.begin(String(index + 1));
+    results.push(await make(check, session));
+    advance(1);
+  }
+  session.client.begin('end');
+  return results;
 };
 
 /** @throws Unusable */
@@ -219,10 +179,31 @@ const listenAt = async (port: number): Promise<WebhookReceiver> => {
  * cannot be received
  */
 export const verify = async (target: VerifyTarget, observer: VerifyObserver = {}): Promise<VerifyRun> => {
-  const { receiverPort } = target;
+  const { baseUrl, key, unknownKey, document, clientDocument, only, origin, receiverPort } = target;
+  const { readOnly = false, strict = false, timeoutMs = TIMEOUT_MS } = target;
+  const { withProgress = (_, work) => work(() => undefined), onWait = () => undefined, onBase } = observer;
   const receiver = receiverPort === undefined ? undefined : await listenAt(receiverPort);
   try {
-    return await verifyWith(receiver, target, observer);
+    const random = new SeededRandom(target.seed);
+    const clientOf = (base: string) => new Client({ baseUrl: base, origin, run: random.run, timeoutMs, onWait });
+    const client = await findBase(baseUrl, clientOf);
+    if (client.baseUrl !== baseUrl) onBase?.(client.baseUrl);
+    const operations = contractOperations.map(operationOf);
+    const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
+    const caller = { key, unknownKey, scopes: held };
+    const parts = { operations, client, caller, readOnly, random, strict, document, clientDocument };
+    const session = new VerifySession(parts, receiver);
+    await demandUnusedSeed(session);
+    const checks = planChecks(session, only);
+    const results = await withProgress(checks.length, (advance) => makeAll(checks, session, advance));
+    return {
+      baseUrl: client.baseUrl,
+      name: random.run,
+      results,
+      changes: await changesOf(session),
+      made: recordsMade(session),
+      countLeft: () => recordsThere(session),
+    };
   } finally {
     await receiver?.close();
   }

@@ -1,7 +1,7 @@
 import type { Need } from '../../../contract/consumer-contract.ts';
 import { type AnyRoute, measuredIn } from '../../../contract/index.ts';
 import { pointerOf } from '../../../contract/issues.ts';
-import type { Change } from '../conformance/document/compare.ts';
+import type { Change } from '../conformance/document/change.ts';
 
 /** The least and the greatest of what was sent at places. */
 type Extremes = NonNullable<Need['extremes']>;

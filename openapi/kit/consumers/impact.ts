@@ -1,4 +1,5 @@
-import { type Change, DOCUMENT_ITSELF } from '../conformance/document/compare.ts';
+import type { Change } from '../conformance/document/change.ts';
+import { DOCUMENT_ITSELF } from '../conformance/document/compare.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 import { satisfies } from './extremes.ts';
 import type { NamedUse } from './uses.ts';

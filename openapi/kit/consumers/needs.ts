@@ -1,14 +1,12 @@
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 import type { ClientDocument, DocumentedOperation } from '../conformance/document/client-document.ts';
 import { valueAt } from '../conformance/values.ts';
-import { type PlacedSchema, type RawSchema, shapeOf } from '../conformance/document/schema.ts';
+import { isSchema, type PlacedSchema, type RawSchema, shapeOf } from '../conformance/document/schema.ts';
 
 // The parts that a consumer needs and no document has: no comparison can tell anything of them.
 
 const partsOf = (pointer: string): string[] => pointer.split('/').slice(1);
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
-
-const isSchema = (value: unknown): value is RawSchema => typeof value === 'object' && value !== null;
 
 /** The schemas at a place: several, where a value has one form of several. */
 const schemasAt = (document: object, schema: RawSchema, parts: readonly string[]): PlacedSchema[] => {

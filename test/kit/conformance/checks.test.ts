@@ -37,8 +37,8 @@ const planOf = (operations: readonly Operation[]): Check[] => {
   const options = { baseUrl: 'http://127.0.0.1', origin: ORIGIN, run: 'x', timeoutMs: 1, onWait: () => undefined };
   const caller = { key: undefined, scopes: new Set<never>(), unknownKey: '' };
   const client = new Client(options);
-  const parts = { operations, client, caller, random: new SeededRandom(1), document: {}, clientDocument: undefined };
-  return planChecks(new VerifySession({ ...parts, readOnly: false, strict: false, receiver: undefined }));
+  const choices = { random: new SeededRandom(1), strict: false, document: {}, clientDocument: undefined };
+  return planChecks(new VerifySession({ operations, client, caller, readOnly: false, ...choices }, undefined));
 };
 
 /** What a plan leaves unproved, with what to do about it. */
@@ -57,7 +57,7 @@ const gapsOf = (operations: readonly Operation[]): string[] => {
         : [`${id} is never made to succeed: see openapi/kit/conformance/checks/success.ts.`]),
       ...(effect === 'read' || proved.has('effect')
         ? []
-        : [`nobody looks at what ${id} does: add it to openapi/kit/conformance/checks/effects.ts.`]),
+        : [`nobody looks at what ${id} does: name the laws that hold of it (contract/laws.ts).`]),
       ...(effect === 'read' || proved.has('repetition') ? [] : [`${id} is never repeated.`]),
     ];
   });
@@ -116,7 +116,7 @@ describe('conformance checks', () => {
         ]),
       );
       expect(gapsOf(all)).toEqual([
-        'nobody looks at what comment.add does: add it to openapi/kit/conformance/checks/effects.ts.',
+        'nobody looks at what comment.add does: name the laws that hold of it (contract/laws.ts).',
       ]);
     });
   });

@@ -1,7 +1,7 @@
 import { ErrorResponse } from '../../../../contract/index.ts';
-import { type Check, SERVICE } from '../check.ts';
+import { type Check, openCheck, SERVICE } from '../check.ts';
 import { strict } from '../contract/strict.ts';
-import type { Change } from '../document/compare.ts';
+import type { Change } from '../document/change.ts';
 import type { Reply } from '../exchange.ts';
 import { unknownMembers } from '../findings/expect.ts';
 import { type Finding, Mismatch } from '../findings/finding.ts';
@@ -46,16 +46,12 @@ const subjectsOf = ({ operations }: VerifySession): string[] => [SERVICE, ...ope
 /** Checks that no reply holds more than the contract says, where that is a fault. They need the replies to all other checks. */
 export const additionChecks = (session: VerifySession): Check[] =>
   session.strict
-    ? subjectsOf(session).map((subject) => ({
-        subject,
-        name: 'answers no member that the contract does not know',
-        proves: 'form',
-        needs: [],
-        run: async () => {
+    ? subjectsOf(session).map((subject) =>
+        openCheck(subject, 'answers no member that the contract does not know', async () => {
           const additions = additionsOf(session, subject);
           if (additions.size > 0) throw new Mismatch([...additions.values()]);
-        },
-      }))
+        }),
+      )
     : [];
 
 /** The unknown members of all replies of a run, as changes that break no client. */

@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { type Check, once, SERVICE } from '../check.ts';
-import { type Change, changesFor } from '../document/compare.ts';
-import { type ClientDocument, documented, type DocumentedOperation } from '../document/client-document.ts';
-import { jsonSchemaOf } from '../document/schema.ts';
+import { type Check, once, openCheck, SERVICE } from '../check.ts';
+import type { Change } from '../document/change.ts';
+import { changesFor } from '../document/compare.ts';
+import {
+  type ClientDocument,
+  documented,
+  type DocumentedOperation,
+  jsonSchemaOf,
+} from '../document/client-document.ts';
 import { describeReply, demandThat, schemaFindings } from '../findings/expect.ts';
 import type { Reply } from '../exchange.ts';
 import { type Finding, Mismatch, Skip } from '../findings/finding.ts';
@@ -15,36 +20,27 @@ import type { VerifySession } from '../session.ts';
 /** A change as a finding. */
 export const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
 
-/** A check of what an operation's replies hold, all that came in the run. */
-const replyCheck = (
-  session: VerifySession,
-  { name, document }: ClientDocument,
+/** @throws Mismatch for the replies to an operation, all that came in the run, that clients of a document cannot read */
+const demandReadable = async (
+  { client: { replies } }: VerifySession,
+  { document }: ClientDocument,
   operation: DocumentedOperation,
-): Check => ({
-  subject: operation.id,
-  name: `answers what clients of ${name} can read`,
-  proves: 'form',
-  needs: [],
-  run: async () => {
-    const schemas = new Map(
-      [...operation.replies].map(([status, schema]) => [
-        Number(status),
-        z.fromJSONSchema(jsonSchemaOf(document, schema) as Parameters<typeof z.fromJSONSchema>[0]),
-      ]),
-    );
-    const replies = session.client.replies.filter(
-      ({ subject, status, json }) => subject === operation.id && schemas.has(status) && json !== undefined,
-    );
-    if (replies.length === 0) throw new Skip('no reply came that the document describes');
-    const findings = replies.flatMap((reply) =>
-      schemaFindings(schemas.get(reply.status) ?? z.unknown(), reply.json).map((finding) => ({
-        ...finding,
-        exchange: reply,
-      })),
-    );
-    if (findings.length > 0) throw new Mismatch(findings);
-  },
-});
+): Promise<void> => {
+  const schemas = new Map(
+    [...operation.replies].map(([status, schema]) => [
+      Number(status),
+      z.fromJSONSchema(jsonSchemaOf(document, schema) as Parameters<typeof z.fromJSONSchema>[0]),
+    ]),
+  );
+  const described = replies.filter(
+    ({ subject, status, json }) => subject === operation.id && schemas.has(status) && json !== undefined,
+  );
+  if (described.length === 0) throw new Skip('no reply came that the document describes');
+  const findings = described.flatMap((exchange) =>
+    schemaFindings(schemas.get(exchange.status)!, exchange.json).map((finding) => ({ ...finding, exchange })),
+  );
+  if (findings.length > 0) throw new Mismatch(findings);
+};
 
 /** Checks of what a client is owed that was made from a document of its own; none without one. */
 export const clientDocumentChecks = (session: VerifySession): Check[] => {
@@ -52,17 +48,13 @@ export const clientDocumentChecks = (session: VerifySession): Check[] => {
   if (!client) return [];
   const changes = once(() => readChanges(session, client));
   return [...client.operations.values()].flatMap((operation) => [
-    {
-      subject: operation.id,
-      name: `is still what ${client.name} says`,
-      proves: 'form' as const,
-      needs: [],
-      run: async () => {
-        const breaking = (await changes()).filter((change) => change.breaks && change.operation === operation.id);
-        if (breaking.length > 0) throw new Mismatch(breaking.map(findingOf));
-      },
-    },
-    replyCheck(session, client, operation),
+    openCheck(operation.id, `is still what ${client.name} says`, async () => {
+      const breaking = (await changes()).filter((change) => change.breaks && change.operation === operation.id);
+      if (breaking.length > 0) throw new Mismatch(breaking.map(findingOf));
+    }),
+    openCheck(operation.id, `answers what clients of ${client.name} can read`, () =>
+      demandReadable(session, client, operation),
+    ),
   ]);
 };
 

@@ -36,7 +36,7 @@ const lacking = (expected: readonly Issue[], came: readonly Issue[]): Finding[] 
 
 /** A check for each rule of the input: the contract says which issues its breach has, and the reply must have them. */
 export const inputChecks = (operation: Operation, session: VerifySession): Check[] => {
-  const body = { json: session.marked(operation.example.input) };
+  const body = { json: session.records.marked(operation.example.input) };
   const rounds = roundsOf(faultsOf(operation)).map((round) => {
     const issues = async (): Promise<{ reply: Reply; came: Issue[] }> => {
       const reply = await session.send(operation, { body: JSON.stringify(faultyBody(body, round)) });

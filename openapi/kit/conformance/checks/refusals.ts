@@ -13,8 +13,9 @@ import { demandThat, expectFailure } from '../findings/expect.ts';
 import { show, Skip } from '../findings/finding.ts';
 import type { Operation } from '../contract/operation.ts';
 import { inputMembers } from '../contract/places.ts';
-import type { ListedPage, VerifySession } from '../session.ts';
-import { mismatchChecks } from './write/idempotency.ts';
+import type { ListedPage } from '../records.ts';
+import type { VerifySession } from '../session.ts';
+import { mismatchChecks } from './repetition.ts';
 import { inputChecks } from './input.ts';
 
 /** Reasons that cannot be brought about from outside, and why. The replies are checked where they come all the same. */
@@ -80,8 +81,8 @@ const harmlessInput = (operation: Operation, id: string): unknown => {
 
 /** The id of one of the latest records that another author published. @throws Skip if there is none */
 const ofAnotherAuthor = async (operation: Operation, session: VerifySession): Promise<string> => {
-  const { author: me } = await session.record(operation);
-  const sample = (await session.samples(operation)).find(({ author }) => author.id !== me.id);
+  const { author: me } = await session.records.record(operation);
+  const sample = (await session.records.samples(operation)).find(({ author }) => author.id !== me.id);
   if (sample) return sample.id;
   const list = session.partner(operation, 'list');
   for (let page = 1; page <= MAX_PAGES; page += 1) {
@@ -97,7 +98,7 @@ const ofAnotherAuthor = async (operation: Operation, session: VerifySession): Pr
 const foreignCursor = async (operation: Operation, session: VerifySession): Promise<Request> => {
   const { nextCursor } = await session.prepare<ListedPage>(operation, { limit: 1, page: 1 });
   if (nextCursor === null) throw new Skip('there are not enough records for a second page');
-  return { body: bodyOf({ limit: 1, page: 1, cursor: nextCursor, search: session.run }) };
+  return { body: bodyOf({ limit: 1, page: 1, cursor: nextCursor, search: session.random.run }) };
 };
 
 /** Ids without a record. The last one is at the limit in code points, and above it in UTF-16 units. */
@@ -108,7 +109,7 @@ const unknownIds: Attempts = ({ example, idMember }, session) =>
     [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
   }).flatMap(([what, id]) => {
     if (idMember === undefined) return [];
-    const body = bodyOf({ ...session.marked(example.input), [idMember]: id });
+    const body = bodyOf({ ...session.records.marked(example.input), [idMember]: id });
     return [{ name: `refuses ${what}`, request: { body } }];
   });
 
@@ -196,26 +197,29 @@ const attempts = {
   WEBHOOK_URL_FORBIDDEN: ({ example }) => [
     { name: `refuses ${FORBIDDEN_URL}`, request: { body: bodyOf({ ...example.input, url: FORBIDDEN_URL }) } },
   ],
-  CONTRACT_UNKNOWN: (_, { contracts: { input } }) => [
+  CONTRACT_UNKNOWN: (_, { things: { contractInput: input } }) => [
     {
       name: 'refuses a contract tested with no version',
       request: { body: bodyOf({ ...input, contract: { ...input.contract, contract: 'none' } }) },
     },
   ],
-  WEBHOOK_NOT_ACTIVE: (_, { webhooks }) => [
+  WEBHOOK_NOT_ACTIVE: (_, { things }) => [
     {
       name: 'refuses a webhook that is paused',
-      request: async () => ({ body: bodyOf({ id: await webhooks.paused() }) }),
+      request: async () => ({ body: bodyOf({ id: (await things.pausedWebhook()).id }) }),
     },
   ],
-  WEBHOOK_SECRET_LIMIT: (_, { webhooks }) => [
+  WEBHOOK_SECRET_LIMIT: (_, { things }) => [
     {
       name: `refuses a webhook of which ${MAX_SIGNING_SECRETS} secrets sign`,
-      request: async () => ({ body: bodyOf({ id: await webhooks.rotated() }) }),
+      request: async () => ({ body: bodyOf({ id: (await things.rotatedWebhook()).id }) }),
     },
   ],
-  API_KEY_ENDED: (_, { keys }) => [
-    { name: 'refuses a key that is revoked', request: async () => ({ body: bodyOf({ id: await keys.ended() }) }) },
+  API_KEY_ENDED: (_, { things }) => [
+    {
+      name: 'refuses a key that is revoked',
+      request: async () => ({ body: bodyOf({ id: (await things.endedKey()).id }) }),
+    },
   ],
 } satisfies Partial<Record<Reason, Attempts>>;
 

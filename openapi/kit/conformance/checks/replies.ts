@@ -1,5 +1,5 @@
 import { docsOf, idempotencyReplayed, type Reason } from '../../../../contract/index.ts';
-import { type Check, once, SERVICE } from '../check.ts';
+import { type Check, once, openCheck, SERVICE } from '../check.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, failureFindings } from '../findings/expect.ts';
 import { type Finding, show, Skip } from '../findings/finding.ts';
@@ -185,13 +185,8 @@ const follow = ({ kind, about, fault }: Rule, replies: readonly Reply[]): void =
 /** A check for each rule and each subject. They need the replies to all other checks. */
 export const replyChecks = (session: VerifySession): Check[] => {
   const { client, operations } = session;
-  const check = (rule: Rule, subject: string, isConcerned: Rule['about']): Check => ({
-    subject,
-    name: rule.name,
-    proves: 'form',
-    needs: [],
-    run: async () => follow(rule, client.replies.filter(isConcerned)),
-  });
+  const check = (rule: Rule, subject: string, isConcerned: Rule['about']): Check =>
+    openCheck(subject, rule.name, async () => follow(rule, client.replies.filter(isConcerned)));
   const checks = (rules: readonly Rule[], subject: string): Check[] =>
     rules.map((rule) => check(rule, subject, (reply) => reply.subject === subject));
   const rules = rulesOfAll(session);

@@ -1,6 +1,6 @@
 import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
-import { type Check, once, type Proof, SERVICE } from '../check.ts';
+import { type Check, once, openCheck, type Proof, SERVICE } from '../check.ts';
 import { documented } from '../document/client-document.ts';
 import { API_PATH } from '../contract/operation.ts';
 import type { Reply } from '../exchange.ts';
@@ -18,13 +18,7 @@ const REPEATING = idempotencyKey.name.toLowerCase();
 const UNUSABLE_ID = 'not usable';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-const serviceCheck = (proves: Proof, name: string, run: () => Promise<void>): Check => ({
-  subject: SERVICE,
-  name,
-  proves,
-  needs: [],
-  run,
-});
+const serviceCheck = (proves: Proof, name: string, run: Check['run']): Check => openCheck(SERVICE, name, run, proves);
 
 const pathsOf = (document: unknown): string[] => Object.keys(valueAt(document, ['paths']) ?? {});
 
@@ -93,13 +87,9 @@ const documentChecks = (session: VerifySession): Check[] => {
           }),
         ]
       : []),
-    ...operations.map(({ id, path }): Check => ({
-      subject: id,
-      name: 'is published as the contract says',
-      proves: 'form',
-      needs: [],
-      run: () => compareOperation(id, path),
-    })),
+    ...operations.map(({ id, path }) =>
+      openCheck(id, 'is published as the contract says', () => compareOperation(id, path)),
+    ),
   ];
 };
 

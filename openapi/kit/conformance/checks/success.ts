@@ -41,7 +41,7 @@ const sparedMembers = (operation: Operation): string[] => {
 const undefinedMembers = (operation: Operation, session: VerifySession): Check[] => {
   const names = sparedMembers(operation);
   const check = checkOf(operation, 'form', `takes as undefined what superjson marks: ${names.join(', ')}`, async () => {
-    const body = withUndefined(await session.input(operation), names);
+    const body = withUndefined(await session.records.input(operation), names);
     expectSuccess(operation, await session.send(operation, { body }));
   });
   return names.length > 0 ? [check] : [];
@@ -61,14 +61,14 @@ const longTexts = (operation: Operation, session: VerifySession): Check[] =>
 
 const readByGet = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', 'answers tRPC’s GET', async () => {
-    expectSuccess(operation, await session.get(operation, await session.input(operation)));
+    expectSuccess(operation, await session.get(operation, await session.records.input(operation)));
   });
 
 /** A read has nothing to repeat: what others may not say of a write does not matter to it. */
 const ignoredKey = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', `ignores an ${idempotencyKey.name}`, async () => {
     const headers = { [idempotencyKey.name]: '"'.repeat(idempotencyKey.maxLength + 1) };
-    await session.call(operation, await session.input(operation), { headers });
+    await session.call(operation, await session.records.input(operation), { headers });
   });
 
 /** Checks that an operation takes requests at their limits. `refusals.ts` goes beyond them. */
@@ -92,7 +92,7 @@ const atLimits = (operation: Operation, session: VerifySession): Check[] => {
 /** Checks of the ways to call an operation that have to succeed. */
 export const successChecks = (operation: Operation, session: VerifySession): Check[] => [
   checkOf(operation, 'output', 'answers its example as the contract says', async () => {
-    await session.call(operation, await session.input(operation));
+    await session.call(operation, await session.records.input(operation));
   }),
   ...(operation.inputOptional ? emptyInput(operation, session) : []),
   ...(operation.effect === 'read'

@@ -1,6 +1,6 @@
 import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
-import type { RawSchema } from './schema.ts';
+import { meaningOf, type RawSchema, REFERENCE, resolved } from './schema.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -98,6 +98,37 @@ export const documented = (name: string, document: object): ClientDocument => {
   };
 };
 
+/** The parameters of an operation, by their kinds and names. */
+export const parametersOf = ({ document }: ClientDocument, { written }: DocumentedOperation): Map<string, unknown> =>
+  new Map(
+    (written['parameters'] as unknown[]).map((one) => {
+      const parameter = resolved(document, one);
+      const [kind, name] = [valueAt(parameter, ['in']), String(valueAt(parameter, ['name']))];
+      return [`${String(kind)} ${kind === 'header' ? name.toLowerCase() : name}`, parameter];
+    }),
+  );
+
+/** The headers of a reply, by their names. */
+export const headersOf = (document: object, reply: unknown): Map<string, unknown> =>
+  new Map(
+    membersOf(valueAt(reply, ['headers'])).map(([name, header]) => [name.toLowerCase(), resolved(document, header)]),
+  );
+
+/** OpenAPI 3.0 says the scopes of an operation by an extension. */
+export const SCOPES_IN_3_0 = 'x-required-scopes';
+
+/** The schemes that a caller may use, by their meaning, with the scopes of each. Each of the sets is enough. */
+export type Security = ReadonlyMap<string, readonly unknown[]>[];
+
+export const securityOf = ({ document }: ClientDocument, { written }: DocumentedOperation): Security => {
+  const schemeOf = (name: string): string =>
+    meaningOf(document, valueAt(document, ['components', 'securitySchemes', name]));
+  return (written['security'] as object[]).map(
+    (one) =>
+      new Map(membersOf(one).map(([name, scopes]) => [schemeOf(name), [written[SCOPES_IN_3_0] ?? scopes].flat()])),
+  );
+};
+
 /** Reads a document from JSON, also behind a byte order mark. @throws DocumentError */
 export const parseDocument = (name: string, text: string): ClientDocument => {
   let document: unknown;
@@ -113,4 +144,17 @@ export const parseDocument = (name: string, text: string): ClientDocument => {
   const read = documented(name, document as object);
   if (read.operations.size === 0) throw new DocumentError(`${name} describes no operation that is called by POST.`);
   return read;
+};
+
+/** A schema of a document, and those it refers to, as JSON Schema of today. */
+export const jsonSchemaOf = (document: unknown, schema: RawSchema): RawSchema => {
+  const modern = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(modern);
+    if (typeof value !== 'object' || value === null) return value;
+    const { nullable, $ref, example: _, ...rest } = value as Record<string, unknown>;
+    const members = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, modern(member)]));
+    if (typeof $ref === 'string') return { ...members, $ref: $ref.replace(REFERENCE, '#/$defs/') };
+    return nullable === true ? { anyOf: [members, { type: 'null' }] } : members;
+  };
+  return { ...(modern(schema) as object), $defs: modern(valueAt(document, ['components', 'schemas']) ?? {}) };
 };

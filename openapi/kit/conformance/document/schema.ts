@@ -79,14 +79,20 @@ export const FOR_PEOPLE: ReadonlySet<string> = new Set([
 ]);
 /** The keywords whose members have names of their own. */
 const NAMES = new Set(['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', '$defs']);
-const REFERENCE = '#/components/schemas/';
+export const REFERENCE = '#/components/schemas/';
 const MAX_REFERENCES = 50;
-
-const schemasOf = (document: unknown): Readonly<Record<string, RawSchema>> =>
-  (valueAt(document, ['components', 'schemas']) ?? {}) as Record<string, RawSchema>;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a value is a schema, and not `true` or `false`, which are others. */
+export const isSchema = (value: unknown): value is RawSchema => typeof value === 'object' && value !== null;
+
+/** The target of a node's reference, with the members beside the reference. */
+export const resolved = (document: unknown, value: unknown): unknown => {
+  const { $ref, ...own } = Object(value) as Readonly<Record<string, unknown>>;
+  return typeof $ref === 'string' ? { ...(valueAt(document, $ref.split('/').slice(1)) as object), ...own } : value;
+};
 
 /** A value with what it refers to in its place, without words for people and with members in their order, as JSON. */
 export const meaningOf = (document: unknown, value: unknown): string => {
@@ -291,17 +297,4 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     choices: more.length === 0 ? [] : values.map(({ schema }) => schema),
     options: choices,
   };
-};
-
-/** A schema of a document, and those it refers to, as JSON Schema of today. */
-export const jsonSchemaOf = (document: unknown, schema: RawSchema): RawSchema => {
-  const modern = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(modern);
-    if (typeof value !== 'object' || value === null) return value;
-    const { nullable, $ref, example: _, ...rest } = value as Record<string, unknown>;
-    const members = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, modern(member)]));
-    if (typeof $ref === 'string') return { ...members, $ref: $ref.replace(REFERENCE, '#/$defs/') };
-    return nullable === true ? { anyOf: [members, { type: 'null' }] } : members;
-  };
-  return { ...(modern(schema) as object), $defs: modern(schemasOf(document)) };
 };

@@ -37,10 +37,6 @@ export const demand = (exchange: Reply, findings: readonly Finding[]): void => {
 export const demandThat = (holds: boolean, reply: Reply, finding: Finding): void =>
   demand(reply, holds ? [] : [finding]);
 
-/** @throws Mismatch if an output lacks what is expected of it; it may hold more */
-export const demandOutput = (reply: Reply, expected: object, output: unknown): void =>
-  demand(reply, differences(expected, output, OUTPUT, { more: 'allowed' }));
-
 /** The members of an object and of those within it, in a few words. */
 const outlineOf = (value: unknown, depth = 3): string => {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || depth === 0) return '…';

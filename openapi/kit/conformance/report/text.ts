@@ -2,7 +2,7 @@ import { differenceOf, type Finding, sentenceOf } from '../findings/finding.ts';
 import { type FindingGroup, type FindingPlace, groupsOf } from '../findings/groups.ts';
 import { curlOf } from '../http/curl.ts';
 import type { CheckResult } from '../verify.ts';
-import type { Change } from '../document/compare.ts';
+import type { Change } from '../document/change.ts';
 
 const linesOfSome = (word: string, changes: readonly Change[]): string[] => {
   const places = changes.map(({ operation, where, expected, came }) => ({

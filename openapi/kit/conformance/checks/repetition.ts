@@ -1,12 +1,13 @@
-import { idempotencyKey, idempotencyReplayed } from '../../../../../contract/index.ts';
-import { type Check, checkOf } from '../../check.ts';
-import type { Reply } from '../../exchange.ts';
-import { demand, demandThat, expectFailure, expectSuccess } from '../../findings/expect.ts';
-import { differences, show } from '../../findings/finding.ts';
-import { valueAt } from '../../values.ts';
-import type { Operation } from '../../contract/operation.ts';
-import { inputMembers } from '../../contract/places.ts';
-import type { CurrentUser, VerifySession } from '../../session.ts';
+import { idempotencyKey, idempotencyReplayed } from '../../../../contract/index.ts';
+import { type Check, checkOf } from '../check.ts';
+import type { Reply } from '../exchange.ts';
+import { demand, demandThat, expectFailure, expectSuccess } from '../findings/expect.ts';
+import { differences, show } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
+import type { Operation } from '../contract/operation.ts';
+import { inputMembers } from '../contract/places.ts';
+import type { CurrentUser } from '../records.ts';
+import type { VerifySession } from '../session.ts';
 
 type RepeatedInput = Readonly<Record<string, unknown>>;
 
@@ -15,15 +16,8 @@ const REPLAYED = idempotencyReplayed.name;
 /** Sends an input with an `Idempotency-Key`, one for each `use` of an operation in a run. */
 const sendOnce = (operation: Operation, session: VerifySession, use: string, json: unknown): Promise<Reply> =>
   session.post(operation, json, {
-    headers: { [idempotencyKey.name]: `verify ${session.run} ${operation.id} ${use}` },
+    headers: { [idempotencyKey.name]: `verify ${session.random.run} ${operation.id} ${use}` },
   });
-
-/** An input that concerns a record that nothing else does, where it concerns one, and changes nothing of the caller. */
-const ownInput = async (operation: Operation, session: VerifySession): Promise<RepeatedInput> => {
-  const { idMember, notFound } = operation;
-  if (idMember === undefined || !notFound) return session.input(operation);
-  return { ...session.marked(operation.example.input), [idMember]: await session.ownId(operation, operation.name) };
-};
 
 /** Another input of the same kind: with one member less or, where none can be spared, with another value in it. */
 const otherInput = async (
@@ -34,9 +28,9 @@ const otherInput = async (
   const { idMember } = operation;
   const spared = inputMembers(operation).find(({ name, required }) => !required && name in input);
   if (spared) return Object.fromEntries(Object.entries(input).filter(([name]) => name !== spared.name));
-  if (idMember !== undefined) return { ...input, [idMember]: await session.ownId(operation) };
+  if (idMember !== undefined) return { ...input, [idMember]: (await session.records.inputOfOwn(operation))[idMember] };
   const [[name, value] = ['', undefined]] = Object.entries(input);
-  if (Array.isArray(value)) return session.batch(operation, ['another']);
+  if (Array.isArray(value)) return session.records.batch(operation, ['another']);
   const { sample } = inputMembers(operation).find((member) => member.name === name) ?? {};
   return { ...input, [name]: value === sample ? null : sample };
 };
@@ -70,14 +64,14 @@ export const repetitionChecks = (operation: Operation, session: VerifySession): 
   const check = (name: string, run: () => Promise<void>): Check => checkOf(operation, 'repetition', name, run);
   // A thing cannot be deleted twice.
   const anew = check(`is done anew without an ${idempotencyKey.name}, and with another one`, async () => {
-    const input = await ownInput(operation, session);
+    const input = await session.records.inputOfOwn(operation);
     demandReplay(operation, await sendOnce(operation, session, 'one', input), false);
     demandReplay(operation, await sendOnce(operation, session, 'two', input), false);
     demandReplay(operation, await session.post(operation, input), false);
   });
   return [
     check('is done once however often it comes, and answered the same', async () => {
-      const input = await ownInput(operation, session);
+      const input = await session.records.inputOfOwn(operation);
       const first = await sendOnce(operation, session, 'again', input);
       demandReplay(operation, first, false);
       // The order of members says nothing.
@@ -93,7 +87,7 @@ export const repetitionChecks = (operation: Operation, session: VerifySession): 
       }
     }),
     check(`is done once when it comes ${AT_ONCE} times at once`, async () => {
-      const input = await ownInput(operation, session);
+      const input = await session.records.inputOfOwn(operation);
       const replies = await times(AT_ONCE, () => sendOnce(operation, session, 'at once', input));
       const last = await sendOnce(operation, session, 'at once', input);
       demandReplay(operation, last, true);
@@ -109,7 +103,11 @@ export const repetitionChecks = (operation: Operation, session: VerifySession): 
     check(`leaves the ${idempotencyKey.name} of a refused request unused`, async () => {
       const refused = await sendOnce(operation, session, 'refused', { unknownMember: 1 });
       expectFailure(refused, 'VALIDATION_FAILED', operation.id);
-      demandReplay(operation, await sendOnce(operation, session, 'refused', await ownInput(operation, session)), false);
+      demandReplay(
+        operation,
+        await sendOnce(operation, session, 'refused', await session.records.inputOfOwn(operation)),
+        false,
+      );
     }),
   ];
 };
@@ -124,7 +122,7 @@ const restore = async (operation: Operation, session: VerifySession, me: Current
 /** Checks that an `Idempotency-Key` stands for one input. */
 export const mismatchChecks = (operation: Operation, session: VerifySession): Check[] => [
   checkOf(operation, 'IDEMPOTENCY_MISMATCH', `refuses another input with the same ${idempotencyKey.name}`, async () => {
-    const input = await ownInput(operation, session);
+    const input = await session.records.inputOfOwn(operation);
     const first = await sendOnce(operation, session, 'mismatch', input);
     demandReplay(operation, first, false);
     const reply = await sendOnce(operation, session, 'mismatch', await otherInput(operation, session, input));
