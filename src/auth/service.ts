@@ -14,22 +14,8 @@ import { AppError } from '../base/errors.ts';
 import { type ApiKeyRow, keysIn } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
-/** A key as it may be shown: never the key itself. */
-export interface KeyInfo {
-  id: string;
-  userId: string;
-  prefix: string;
-  name: string;
-  scopes: Scope[];
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-  lastUsedAt: Date | null;
-  createdAt: Date;
-  /** The milliseconds for which it is to work, which rotations keep; null for ever. */
-  lifetimeMs: number | null;
-  /** The id of the key that made it; null where the operator did. */
-  madeBy: string | null;
-}
+/** A key as it may be shown: never the key itself. Its lifetime, which rotations keep, is null for ever. */
+export type KeyInfo = Omit<ApiKeyRow, 'keyHash'>;
 
 /** The stored lifetime of a key that never expires. */
 const FOREVER_MS = 0;
@@ -45,9 +31,9 @@ export const endAfter = (begin: Date, lifetimeMs: number | null): Date | null =>
 
 /** A stored key, as it may be shown. */
 export const keyInfo = (key: ApiKeyRow): KeyInfo => {
-  const { keyHash: _, scopes, ...shown } = key;
+  const { keyHash: _, ...shown } = key;
   const lifetimeMs = key.lifetimeMs ?? msBetween(key.createdAt, key.expiresAt);
-  return { ...shown, scopes: scopes.split(',') as Scope[], lifetimeMs: lifetimeMs === FOREVER_MS ? null : lifetimeMs };
+  return { ...shown, lifetimeMs: lifetimeMs === FOREVER_MS ? null : lifetimeMs };
 };
 
 /** Whether a key is accepted, and if not, why. One that is expired and revoked is revoked. */
@@ -84,7 +70,7 @@ export const insertKey = async (
     keyHash: hashKey(key),
     prefix: displayPrefix(key),
     name: wanted.name,
-    scopes: [...new Set(wanted.scopes)].join(','),
+    scopes: [...new Set(wanted.scopes)],
     expiresAt: wanted.expiresAt,
     createdAt: now,
     lifetimeMs: storedLifetime(wanted.lifetimeMs === undefined ? msBetween(now, wanted.expiresAt) : wanted.lifetimeMs),

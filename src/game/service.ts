@@ -2,14 +2,14 @@ import { type Contract, type InputOf, MAX_COUNTED_TYPES, timeRangeDays } from '.
 import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
-import type { ContentContext } from '../content/context.ts';
+import type { ContentContext } from '../content/service.ts';
 import type { Call } from '../auth/procedure.ts';
 import { readRelated } from './related.ts';
 import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
-import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
+import type { StoredExtraInfo, StoredGame, StoredGameSummary } from './kind.ts';
 
 /** The dependencies of the router `game`. */
-export type GameContext = ContentContext<GameSummaryColumns, GameColumns>;
+export type GameContext = ContentContext<StoredGameSummary, StoredGame>;
 
 type GameInput = InputOf<Contract['game']['create']>;
 type GameListInput = InputOf<Contract['game']['list']>;
@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 const upperCaseType = (gameType: string | undefined): string | undefined =>
   gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
-export const gameDraft = (input: GameInput): Draft<GameColumns> => {
+export const gameDraft = (input: GameInput): Draft<StoredGame> => {
   const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
   const gameType = upperCaseType(input.gameType) ?? null;
   return {
@@ -29,14 +29,14 @@ export const gameDraft = (input: GameInput): Draft<GameColumns> => {
     searchable: [extraInfo.originalName, originalAuthor],
     counters: [typeCounter(gameType)],
     type: gameType,
-    columns: {
+    own: {
       description: input.description ?? null,
-      cover_url: input.coverUrl ?? null,
-      game_type: gameType,
-      is_free: Number(input.isFree),
+      coverUrl: input.coverUrl ?? null,
+      gameType,
+      isFree: Number(input.isFree),
       version: input.version ?? null,
-      original_author: originalAuthor ?? null,
-      extra_info: JSON.stringify(extraInfo satisfies StoredExtraInfo),
+      originalAuthor: originalAuthor ?? null,
+      extraInfo: JSON.stringify(extraInfo satisfies StoredExtraInfo),
     },
   };
 };
@@ -46,7 +46,7 @@ export const listGames = (
   { reads, now }: GameContext,
   input: GameListInput,
   call: Call,
-): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
+): Promise<ListPage<ContentRecord<StoredGameSummary>>> => {
   const { timeRange } = input;
   const type = upperCaseType(input.gameType);
   const filters = {
@@ -66,7 +66,7 @@ export const relatedGames = async (
   gameId: string,
   limit: number,
   { caller, deadline }: Call,
-): Promise<ContentRecord<GameSummaryColumns>[]> => {
+): Promise<ContentRecord<StoredGameSummary>[]> => {
   const reader = (caller ? db : db.anonymous).within(deadline);
   return withTags(reader, tags, await readRelated(reader, gameId, limit, caller?.userId));
 };

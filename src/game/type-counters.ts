@@ -1,6 +1,6 @@
 import { readCounters } from '../content/write/counters.ts';
 import type { Reader } from '../db/connection.ts';
-import { gamesIn } from './entity.ts';
+import { gamesIn } from './kind.ts';
 
 const PREFIX = 'games:';
 /** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */

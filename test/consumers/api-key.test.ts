@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_FAILED_CALLS, MAX_KEYS, type Scope } from '../../contract/index.ts';
-import { entriesIn } from '../../src/auth/audit/entity.ts';
-import { idempotencyRecordsIn } from '../../src/auth/idempotency/entity.ts';
+import { entriesIn } from '../../src/auth/audit/log.ts';
+import { idempotencyRecordsIn } from '../../src/auth/idempotency/records.ts';
 import { keysIn } from '../../src/auth/entity.ts';
 import { findEndedKeys, sweepKeys } from '../../src/auth/key-sweep.ts';
 import { createKey, findKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
@@ -113,7 +113,7 @@ describe('a user', () => {
     expect((await app.call('apiKey.rotate', { id: sibling.id }, manager.key)).expiresAt).toBe(end);
     const next = await app.call('apiKey.rotate', { id: made.id }, made.secret!);
     expect(lifetimeOf(next)).toBe(lifetimeOf(made));
-    await db.transaction((tx) => keysIn(tx).update({ id: manager.id }, { scopes: 'key:write' }));
+    await db.transaction((tx) => keysIn(tx).update({ id: manager.id }, { scopes: ['key:write'] }));
     expect((await refusal('apiKey.create', { name: 'x', scopes: ['user:read'] }, 403, manager.key)).reason).toBe(
       'API_KEY_WIDER',
     );

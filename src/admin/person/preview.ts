@@ -1,6 +1,5 @@
 import { In } from 'typeorm';
-import { countersIn } from '../../content/entity.ts';
-import { tagsIn } from '../../content/tag/entity.ts';
+import { countersIn, tagsIn } from '../../content/entity.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { isId, storedIdToBytes } from '../../db/values.ts';

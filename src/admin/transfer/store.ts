@@ -151,7 +151,10 @@ const storeRecords = async (
   );
   const shown = records.filter(({ isHidden }) => !isHidden);
   if (shown.length === 0) return;
-  await publishAll(tx, kind, shown, { note, also: () => insertReactions(tx, kind, shown) });
+  await publishAll(tx, kind, shown, {
+    enqueue: note,
+    storeDependents: () => insertReactions(tx, kind, shown),
+  });
 };
 
 const storeHiddenRecords = async (

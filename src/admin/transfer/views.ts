@@ -1,15 +1,14 @@
-import type { SharedColumns } from '../../content/entity.ts';
+import type { StoredContent } from '../../content/records.ts';
 import { countFromDb, idFromBytes, timeFromDb } from '../../db/values.ts';
-import type { GameColumns, StoredExtraInfo } from '../../game/entity.ts';
-import type { ImagePostColumns } from '../../image/entity.ts';
-import { imagesOf } from '../../image/images.ts';
+import type { StoredExtraInfo, StoredGame } from '../../game/kind.ts';
+import { imagesOf, type StoredImagePost } from '../../image/kind.ts';
 import type { UserRow } from '../../user/entity.ts';
 import type { Reactions, LineOf } from './format.ts';
 
 // Rows as lines, their members always in the same order. `JSON.stringify` leaves undefined members out.
 
-/** The columns of a record, without those of its author. */
-export interface ExportedColumns extends Omit<SharedColumns, 'author_nickname' | 'author_avatar'> {
+/** A record without its author, as it is stored. */
+export interface ExportedRecord extends StoredContent {
   /** Set for a hidden record; the other two as well if it is hidden by itself. */
   isHidden?: true;
   hiddenAt?: Date | null;
@@ -36,38 +35,34 @@ const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
   list === undefined || list.length === 0 ? undefined : [...list];
 
 /** The members of every record, which follow those of its kind. */
-const recordEnd = (row: ExportedColumns, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
+const recordEnd = (row: ExportedRecord, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
   tagNames,
   isHidden: row.isHidden,
   hiddenAt: row.hiddenAt?.toISOString(),
   hiddenReason: row.reason ?? undefined,
-  viewCount: countFromDb(row.view_count),
-  createdAt: timeFromDb(row.created_at),
-  updatedAt: timeFromDb(row.updated_at),
+  viewCount: countFromDb(row.viewCount),
+  createdAt: timeFromDb(row.createdAt),
+  updatedAt: timeFromDb(row.updatedAt),
   favorites: orNone(favorites),
   likes: orNone(likes),
   dislikes: orNone(dislikes),
 });
 
-export const gameLine = (
-  row: GameColumns & ExportedColumns,
-  tagNames: string[],
-  audience: Reactions,
-): LineOf<'game'> => {
-  const { originalName, fileSize, platforms, screenshots, downloads } = JSON.parse(row.extra_info) as StoredExtraInfo;
+export const gameLine = (row: StoredGame & ExportedRecord, tagNames: string[], audience: Reactions): LineOf<'game'> => {
+  const { originalName, fileSize, platforms, screenshots, downloads } = JSON.parse(row.extraInfo) as StoredExtraInfo;
   return {
     kind: 'game',
     id: idFromBytes(row.id),
-    authorId: idFromBytes(row.author_id),
+    authorId: idFromBytes(row.authorId),
     title: row.title,
     description: row.description ?? undefined,
-    coverUrl: row.cover_url ?? undefined,
-    gameType: row.game_type ?? undefined,
-    isFree: row.is_free === 1,
+    coverUrl: row.coverUrl ?? undefined,
+    gameType: row.gameType ?? undefined,
+    isFree: row.isFree === 1,
     version: row.version ?? undefined,
     extraInfo: {
       originalName,
-      originalAuthor: row.original_author ?? undefined,
+      originalAuthor: row.originalAuthor ?? undefined,
       fileSize,
       platforms,
       screenshots,
@@ -78,13 +73,13 @@ export const gameLine = (
 };
 
 export const imageLine = (
-  row: ImagePostColumns & ExportedColumns,
+  row: StoredImagePost & ExportedRecord,
   tagNames: string[],
   audience: Reactions,
 ): LineOf<'image'> => ({
   kind: 'image',
   id: idFromBytes(row.id),
-  authorId: idFromBytes(row.author_id),
+  authorId: idFromBytes(row.authorId),
   title: row.title,
   images: imagesOf(row),
   description: row.description ?? undefined,

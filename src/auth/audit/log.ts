@@ -1,13 +1,15 @@
 import { hostname, userInfo } from 'node:os';
-import { LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
+import { type EntitySchema, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
 import { currentDate } from '../../base/runtime.ts';
 import { withoutKeys } from '../../../contract/index.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
+import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
+import { column, entityOf, named, nullable, primary, type RowOf } from '../../db/sql/table.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { firstIdBytes, idFromBytes, isId, newId, timeOfId } from '../../db/values.ts';
-import { type AuditRow, entriesIn } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
@@ -26,22 +28,29 @@ export interface AuditEvent {
   after?: object | null;
 }
 
-/** An entry of the audit log. */
-export interface AuditEntry {
-  id: string;
-  at: Date;
-  actor: string;
-  action: string;
-  subject: string;
-  before: unknown;
-  after: unknown;
-}
+const ACTOR_LENGTH = 200;
+const SUBJECT_LENGTH = 300;
+
+/** A privileged act. The id holds the time. */
+const auditColumns = {
+  id: primary(column.id),
+  actor: column.text(ACTOR_LENGTH),
+  action: column.text(50),
+  subject: column.text(SUBJECT_LENGTH),
+  /** JSON; null where there is nothing to record. */
+  before: nullable(named('before_act', column.longText)),
+  after: nullable(named('after_act', column.longText)),
+};
+
+export type AuditRow = RowOf<typeof auditColumns>;
+
+export const entriesIn = repositoryOf<AuditRow>('AuditEntry');
+
+export const auditEntity = (engine: Engine): EntitySchema =>
+  entityOf(engine, { name: 'AuditEntry', tableName: 'audit_entries', columns: auditColumns });
 
 /** The migration that makes the table. */
 const AUDIT_MIGRATION = 'Care1764100000007';
-
-const ACTOR_LENGTH = 200;
-const SUBJECT_LENGTH = 300;
 
 const userName = (): string => {
   try {
@@ -101,6 +110,9 @@ const LISTED_AT_ONCE = 500;
 
 /** Which entries are meant: those with these parts of texts, and of this command. */
 export type ActFilter = Partial<Pick<AuditEvent, 'action' | 'subject'> & { actor: string }>;
+
+/** An entry of the audit log. */
+export type AuditEntry = Omit<AuditRow, 'before' | 'after'> & { at: Date; before: unknown; after: unknown };
 
 /** Whether an entry is meant. Acts on many records name them by their ids in what was before. */
 const isMeant = (entry: AuditRow, { actor = '', action, subject = '' }: ActFilter): boolean => {

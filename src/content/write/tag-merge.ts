@@ -6,15 +6,12 @@ import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { type Bytes, idFromBytes, listToDb } from '../../db/values.ts';
-import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/write-buffer.ts';
-import { recordsIn, tagLinksIn } from '../entity.ts';
-import { type TagRow, tagsIn } from '../tag/entity.ts';
+import { recordsIn, tagLinksIn, type TagRow, tagsIn } from '../entity.ts';
 import { makeMissingTags, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
-import { findTagged, readSearched, SETTLE_MS } from './tag-names.ts';
+import { enqueueSearched, findTagged, readSearched, SETTLE_MS } from './tag-names.ts';
 import { vacate } from './tag-slugs.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
@@ -45,7 +42,7 @@ const makeRenamed = async (
       `Another tag has the slug "${slug}". To have it stand in for this one: tags merge ${from.slug} ${slug}`,
     );
   }
-  await makeMissingTags(tx, kind, new Map([[slug, name]]), new Map(), new Map());
+  await makeMissingTags(tx, kind, { spellings: new Map([[slug, name]]), found: new Map() });
   return tagsIn(tx).findOneByOrFail({ slug });
 };
 
@@ -126,12 +123,7 @@ const moveBatch = async (
     records.map(({ id }) => id),
   );
   for (const { id, text } of texts) await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
-  const documents = texts.map(({ id, created_at: createdAt, text, type, tagIds }) => ({
-    key: keyOf(millisecondsOf(createdAt), id),
-    text,
-    labels: labelsOf(type, tagIds),
-  }));
-  await enqueueDocuments(tx, kind.search, documents, true);
+  await enqueueSearched(tx, kind, texts);
   await recordEvents(
     tx,
     records.map(({ id }) => ({ type: `${kind.router}.updated` as const, record: id })),

@@ -5,15 +5,14 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
+import { picked, selected, type StoredOf } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, NIL_ID, storedIdToBytes } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
-import { recordsIn, tagLinksIn } from '../entity.ts';
-import { tagsIn } from '../tag/entity.ts';
+import { contentColumns, recordsIn, tagLinksIn, tagsIn } from '../entity.ts';
 import { readTags, type Tag } from '../tag/service.ts';
-import type { ContentKind } from '../kind.ts';
+import { type ContentKind, ownColumns, tagIdsOf } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
-import { tagIdsOf } from '../tag-ids.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
@@ -22,20 +21,27 @@ const RECORDS_AT_ONCE = 100;
 /** Far longer than a call takes from reading the names until its records are stored. */
 export const SETTLE_MS = 2000;
 
-interface SearchedColumns {
-  id: Bytes;
-  title: string;
-  search_text: string;
-  tag_ids: string;
-  created_at: string;
-  type?: string | null;
-}
+const searchedColumns = picked(contentColumns, 'id', 'title', 'searchText', 'createdAt');
 
-interface Searched extends SearchedColumns {
+interface Searched extends StoredOf<typeof searchedColumns> {
+  type?: string | null;
   tagIds: number[];
   /** The search text that it should have. */
   text: string;
 }
+
+/** Records by their current search texts, in place of what search holds of them. */
+export const enqueueSearched = (tx: Transaction, kind: ContentKind, records: readonly Searched[]): Promise<unknown> =>
+  enqueueDocuments(
+    tx,
+    kind.search,
+    records.map((row) => ({
+      key: keyOf(millisecondsOf(row.createdAt), row.id),
+      text: row.text,
+      labels: labelsOf(row.type, row.tagIds),
+    })),
+    true,
+  );
 
 /** Reads records with the search texts that they should have. SQL: the ids of their tags may come of a subquery. */
 export const readSearched = async (
@@ -44,15 +50,15 @@ export const readSearched = async (
   ids: readonly Bytes[],
   end = '',
 ): Promise<Searched[]> => {
-  const { table, typeColumn, searchedColumns, searchedTexts } = kind;
-  const columns = ['id', 'title', 'search_text', 'created_at', ...searchedColumns];
+  const { table, typeColumn, searchedTexts } = kind;
+  const columns = { ...searchedColumns, ...picked(ownColumns(kind), ...kind.searched) };
   const among = inList(ids);
-  const rows = await reader.read<SearchedColumns & Record<string, string | null>>(
-    `SELECT ${columns.join(', ')}, ${tagIdsOf(kind, table)} AS tag_ids${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
-    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
+  const rows = await reader.read<Omit<Searched, 'tagIds'> & Record<string, string | null>>(
+    `SELECT ${selected(columns, 'r')}, ${tagIdsOf(kind, 'r')} AS tags${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
+    FROM ${table} r WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
-  const records = rows.map((row) => ({ row, tagIds: listFromDb(row.tag_ids) }));
+  const records = rows.map((row) => ({ row, tagIds: listFromDb(row['tags'] ?? '') }));
   const tagIds = [...new Set(records.flatMap((row) => row.tagIds))];
   const names = tagIds.length === 0 ? [] : await readTags(reader, tagIds);
   const tagOf = new Map(names.map((tag) => [tag.id, tag]));
@@ -62,19 +68,16 @@ export const readSearched = async (
   });
 };
 
-const isWrong = ({ search_text: stored, text }: Searched): boolean => stored !== text;
+const isWrong = ({ searchText: stored, text }: Searched): boolean => stored !== text;
 
 const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
   // Read again under the lock.
   const wrong = (await readSearched(tx, kind, ids, await lockingRead(tx, kind.table, ids))).filter(isWrong);
   if (wrong.length === 0) return 0;
-  for (const { id, text } of wrong) await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
-  const documents = wrong.map(({ id, created_at: createdAt, text, type, tagIds }) => ({
-    key: keyOf(millisecondsOf(createdAt), id),
-    text,
-    labels: labelsOf(type, tagIds),
-  }));
-  await enqueueDocuments(tx, kind.search, documents, true);
+  for (const { id, text } of wrong) {
+    await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
+  }
+  await enqueueSearched(tx, kind, wrong);
   return wrong.length;
 };
 

@@ -3,7 +3,7 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import type { ContentKind } from '../kind.ts';
-import { type TagRow, tagsIn } from '../tag/entity.ts';
+import { type TagRow, tagsIn } from '../entity.ts';
 import { findTags, makeMissingTags, type Tag, tagsThat } from '../tag/service.ts';
 import { slugOf } from '../tag/slug.ts';
 
@@ -33,7 +33,7 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
     tag,
   );
   const found = await findTags(tx, [slug]);
-  await makeMissingTags(tx, kind, new Map([[slug, tag.name]]), new Map(), found);
+  await makeMissingTags(tx, kind, { spellings: new Map([[slug, tag.name]]), found });
   const into = found.get(slug)!;
   await tagsIn(tx).update([{ id }, { mergedInto: id }], { mergedInto: into.id });
   await record(tx, by, {

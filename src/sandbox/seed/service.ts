@@ -79,7 +79,7 @@ const insertRecords = async (
   records: readonly SeedRecord[],
   note: EnqueueDocuments,
 ): Promise<void> => {
-  await publishAll(tx, kind, records, { note });
+  await publishAll(tx, kind, records, { enqueue: note });
   await insertRows(
     tx,
     kind.favoriteTable,

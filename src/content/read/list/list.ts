@@ -8,10 +8,9 @@ import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
 import type { TagDictionary } from '../../tag/dictionary.ts';
 import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
-import type { SharedColumns } from '../../entity.ts';
 import type { ContentKind } from '../../kind.ts';
 import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
-import { readRows, readRowsById } from '../../records.ts';
+import { readRows, readRowsById, type StoredRecord } from '../../records.ts';
 import { type FoundRecord, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
 import { asTotal, type Total, type Totals } from './totals.ts';
@@ -138,28 +137,28 @@ const sourceOf = async (
   return sortedMatches(reader.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
 };
 
-type ListRow<Columns> = Columns & SharedColumns;
+type ListRow<Own> = Own & StoredRecord;
 
 /** Reads one page of a list, in one round trip once the tags are known. */
-export const listRows = async <Columns>(
+export const listRows = async <Own>(
   sources: ListSources,
   kind: ContentKind,
   query: ParsedQuery,
   viewerId: string | undefined,
-): Promise<ListPage<ListRow<Columns>>> => {
-  const page = await listOnce<Columns>(sources, kind, query, viewerId);
+): Promise<ListPage<ListRow<Own>>> => {
+  const page = await listOnce<Own>(sources, kind, query, viewerId);
   const isPossiblyStale = page.records.length === 0 && query.slugs.length > 0;
   if (!isPossiblyStale || !(await sources.tags.hasChanged(kind, query.slugs))) return page;
   return listOnce(sources, kind, query, viewerId);
 };
 
 /** The same by the tags as they were read a while ago. */
-const listOnce = async <Columns>(
+const listOnce = async <Own>(
   sources: ListSources,
   kind: ContentKind,
   query: ParsedQuery,
   viewerId: string | undefined,
-): Promise<ListPage<ListRow<Columns>>> => {
+): Promise<ListPage<ListRow<Own>>> => {
   const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
@@ -170,14 +169,14 @@ const listOnce = async <Columns>(
     terms.length === 0 ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
   if (sought?.found) {
     const total = asTotal(filter, sought.total);
-    return { ...(await readFound<Columns>(reader, kind, query, sought.found, viewerId)), ...total };
+    return { ...(await readFound<Own>(reader, kind, query, sought.found, viewerId)), ...total };
   }
 
   const ids = pageOfIds(reader.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
   const total = sought
     ? { sql: '?', parameters: [sought.total] }
     : totals.expression(filter, query.type?.counter ?? kind.table);
-  const found = await readRows<Columns & { total: number | null }>(
+  const found = await readRows<Own & { total: number | null }>(
     reader,
     kind,
     { detail: false, viewerId },
@@ -220,15 +219,15 @@ const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: Li
 };
 
 /** Reads the page that the index found. The cursor is that of the last record found, even if all were deleted since. */
-const readFound = async <Columns>(
+const readFound = async <Own>(
   reader: Reader,
   kind: ContentKind,
   { limit, filters }: ParsedQuery,
   found: readonly FoundRecord[],
   viewerId: string | undefined,
-): Promise<Omit<ListPage<ListRow<Columns>>, keyof Total>> => {
+): Promise<Omit<ListPage<ListRow<Own>>, keyof Total>> => {
   const wanted = found.slice(0, limit);
-  const rows = await readRowsById<Columns>(
+  const rows = await readRowsById<Own>(
     reader,
     kind,
     { detail: false, viewerId },
@@ -254,11 +253,11 @@ const totalOfEmpty = async (
   return row?.n ?? 0;
 };
 
-const cursorAfter = (filters: unknown, sortBy: SortBy, last: SharedColumns): string => {
-  const { counter } = orders[sortBy];
+const cursorAfter = (filters: unknown, sortBy: SortBy, last: StoredRecord): string => {
+  const { member } = orders[sortBy];
   return encodeCursor(filters, [
-    ...(counter ? [last[counter]] : []),
-    Date.parse(timeFromDb(last.created_at)),
+    ...(member ? [last[member]] : []),
+    Date.parse(timeFromDb(last.createdAt)),
     idFromBytes(last.id),
   ]);
 };
