@@ -14,8 +14,7 @@ import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
 import { deploymentEntity } from './deployment/entity.ts';
 import { instanceEntity } from './instances/entity.ts';
 import { webhookEntities } from '../event/webhook/entity.ts';
-import { userEntity } from '../user/entity.ts';
-import { userSearch } from '../user/kind.ts';
+import { userEntity, userSearch } from '../user/entity.ts';
 
 /** The kinds of documents that are searched. */
 export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];

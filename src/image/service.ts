@@ -14,8 +14,7 @@ import { quotaChecker, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { recordEvents } from '../event/outbox/record.ts';
 import type { Call } from '../auth/procedure.ts';
-import { keyOf, labelsOf } from '../search/document.ts';
-import { enqueueDocuments } from '../search/write-buffer.ts';
+import { enqueueDocuments, keyOf, labelsOf } from '../search/document.ts';
 import { byOwnSlug, makeMissingTags, seekTags, type Tag, tagSlugs, tagsOf } from '../content/tag/service.ts';
 import {
   imageKind,

@@ -12,6 +12,10 @@ import {
   selected,
   type StoredOf,
 } from '../db/sql/table.ts';
+import type { SearchKind } from '../search/document.ts';
+
+/** How search sees users: by their nicknames. */
+export const userSearch: SearchKind = { code: 3, table: 'users', hasTerms: false };
 
 /** The columns that a profile shows. */
 const profileColumns = {

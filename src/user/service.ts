@@ -9,18 +9,23 @@ import { updateRow } from '../db/sql/update.ts';
 import { type Bytes, idFromBytes, idToBytes, isId, newId, storedIdToBytes } from '../db/values.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { AppError } from '../base/errors.ts';
-import { type Document, idOfKey, keyOf } from '../search/document.ts';
+import { type Document, type EnqueueDocuments, enqueueDocuments, idOfKey, keyOf } from '../search/document.ts';
 import { START } from '../search/grams.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Writes } from '../auth/idempotency/writes.ts';
 import type { Call } from '../auth/procedure.ts';
 import { recordEvents } from '../event/outbox/record.ts';
 import type { SearchIndex } from '../search/search-index.ts';
-import { enqueueDocuments, type EnqueueDocuments } from '../search/write-buffer.ts';
 import { normalise } from '../search/text.ts';
-import { SELECT_SUMMARIES, type StoredProfile, type StoredUserSummary, type UserRow, usersIn } from './entity.ts';
+import {
+  SELECT_SUMMARIES,
+  type StoredProfile,
+  type StoredUserSummary,
+  type UserRow,
+  userSearch,
+  usersIn,
+} from './entity.ts';
 import { type ProfileReads, readUsers } from './reads.ts';
-import { userSearch } from './kind.ts';
 
 /** The dependencies of the router `user`. */
 export interface UserContext {

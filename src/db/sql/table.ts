@@ -64,6 +64,11 @@ export const column = {
     ({ time }) => time,
     (stored) => new Date(timeFromDb(stored)),
   ),
+  /** A fixed number of bytes. */
+  bytes: (length: number) => ofType<Bytes>(({ bytes }) => bytes(length)),
+  atMostBytes: (length: number) => ofType<Bytes>(({ atMostBytes }) => atMostBytes(length)),
+  /** Up to 16 MiB. */
+  blob: ofType<Bytes>(({ blob }) => blob),
   count: ofType<number>(({ count }) => count),
   serial: ofType<number>(({ serial }) => serial),
   big: ofType<number>(({ big }) => big),

@@ -3,8 +3,7 @@ import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
-import type { SearchKind } from '../document.ts';
-import { enqueueDocuments } from '../write-buffer.ts';
+import { enqueueDocuments, type SearchKind } from '../document.ts';
 import { normalise } from '../text.ts';
 import { Fingerprints, fingerprintOf } from './fingerprints.ts';
 import { Indexer } from './indexer.ts';
@@ -21,6 +20,13 @@ export interface Unindexed {
 /** How often a record is looked at: in between, it may have changed after the index was read, or the other way round. */
 const ROUNDS = 3;
 const READ_AT_ONCE = 256;
+
+/** How many records all of these kinds have. */
+export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
+  let n = 0;
+  for (const { table } of kinds) n += await repositoryOf(table)(db).count();
+  return n;
+};
 
 /** The row as this version would have stored it: earlier ones normalise some texts otherwise. */
 const asWritten = (row: IndexedColumns): IndexedColumns => ({ ...row, search_text: normalise(row.search_text) });

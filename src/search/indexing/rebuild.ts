@@ -1,5 +1,4 @@
 import { currentTime } from '../../base/runtime.ts';
-import { repositoryOf } from '../../db/manager.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import {
@@ -14,8 +13,7 @@ import {
 import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchKind } from '../document.ts';
 import { searchKindsIn, segmentsIn, segmentState, tailIn } from '../entity.ts';
 import type { SegmentWriter } from './segment-writer.ts';
-import type { Sizes } from '../sizes.ts';
-import { keyAt, readSegments, type Segment } from '../segment.ts';
+import { keyAt, readSegments, type Segment, type Sizes } from '../segment.ts';
 import { SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
@@ -27,13 +25,6 @@ export interface IndexedColumns {
   tag_ids?: string;
   type?: string | null;
 }
-
-/** How many records all of these kinds have. */
-export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
-  let n = 0;
-  for (const { table } of kinds) n += await repositoryOf(table)(db).count();
-  return n;
-};
 
 /**
  * The query of what the documents of a kind's records are made of, without conditions. SQL: the ids of tags may come of a
