@@ -11,7 +11,7 @@ import { makeMissingTags, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
-import { enqueueSearched, findTagged, readSearched, SETTLE_MS } from './tag-names.ts';
+import { findTagged, passTwice, readSearched, SETTLE_MS, storeSearchTexts } from './tag-names.ts';
 import { vacate } from './tag-slugs.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
@@ -117,16 +117,11 @@ const moveBatch = async (
     await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { tagIds: listToDb(own) });
   }
   // Their search texts contain the names of their tags.
-  const texts = await readSearched(
-    tx,
-    kind,
-    records.map(({ id }) => id),
-  );
-  for (const { id, text } of texts) await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
-  await enqueueSearched(tx, kind, texts);
+  const changed = records.map(({ id }) => id);
+  await storeSearchTexts(tx, kind, await readSearched(tx, kind, changed));
   await recordEvents(
     tx,
-    records.map(({ id }) => ({ type: `${kind.router}.updated` as const, record: id })),
+    changed.map((record) => ({ type: `${kind.router}.updated` as const, record })),
     currentDate(),
   );
   // Totals that were remembered by the counts of tags are counted anew.
@@ -157,13 +152,7 @@ export const mergeTags = async (
   settle: () => Promise<unknown> = () => sleep(SETTLE_MS),
 ): Promise<{ from: Tag; into: Tag; moved: number }> => {
   const tags = await db.transaction((tx) => merge(tx, kinds, by, merging));
-  let moved = 0;
-  const all = async (): Promise<void> => {
-    for (const kind of kinds) moved += await moveRecords(db, kind, tags);
-  };
-  await all();
-  await settle();
-  await all();
+  const moved = await passTwice(kinds, settle, (kind) => moveRecords(db, kind, tags));
   return { from: tags[0], into: tags[1], moved };
 };
 

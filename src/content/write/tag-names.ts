@@ -7,7 +7,7 @@ import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { picked, selected, type StoredOf } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, NIL_ID, storedIdToBytes } from '../../db/values.ts';
-import { enqueueDocuments, keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
+import { indexAgain } from '../../search/indexing/check.ts';
 import { contentColumns, recordsIn, tagLinksIn, tagsIn } from '../entity.ts';
 import { readTags, type Tag } from '../tag/service.ts';
 import { type ContentKind, ownColumns, tagIdsOf } from '../kind.ts';
@@ -20,27 +20,13 @@ const RECORDS_AT_ONCE = 100;
 /** Far longer than a call takes from reading the names until its records are stored. */
 export const SETTLE_MS = 2000;
 
-const searchedColumns = picked(contentColumns, 'id', 'title', 'searchText', 'createdAt');
+const searchedColumns = picked(contentColumns, 'id', 'title', 'searchText');
 
 interface Searched extends StoredOf<typeof searchedColumns> {
-  type?: string | null;
   tagIds: number[];
   /** The search text that it should have. */
   text: string;
 }
-
-/** Records by their current search texts, in place of what search holds of them. */
-export const enqueueSearched = (tx: Transaction, kind: ContentKind, records: readonly Searched[]): Promise<unknown> =>
-  enqueueDocuments(
-    tx,
-    kind.search,
-    records.map((row) => ({
-      key: keyOf(millisecondsOf(row.createdAt), row.id),
-      text: row.text,
-      labels: labelsOf(row.type, row.tagIds),
-    })),
-    true,
-  );
 
 /** Reads records with the search texts that they should have. SQL: the ids of their tags may come of a subquery. */
 export const readSearched = async (
@@ -49,12 +35,12 @@ export const readSearched = async (
   ids: readonly Bytes[],
   end = '',
 ): Promise<Searched[]> => {
-  const { table, typeColumn, searchedTexts } = kind;
+  const { table, searchedTexts } = kind;
   const columns = { ...searchedColumns, ...picked(ownColumns(kind), ...kind.searched) };
   const among = inList(ids);
   const rows = await reader.read<Omit<Searched, 'tagIds'> & Record<string, string | null>>(
-    `SELECT ${selected(columns, 'r')}, ${tagIdsOf(kind, 'r')} AS tags${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
-    FROM ${table} r WHERE id IN (${among.sql}) ORDER BY id ${end}`,
+    `SELECT ${selected(columns, 'r')}, ${tagIdsOf(kind, 'r')} AS tags FROM ${table} r
+    WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
   const records = rows.map((row) => ({ row, tagIds: listFromDb(row['tags'] ?? '') }));
@@ -69,14 +55,24 @@ export const readSearched = async (
 
 const isWrong = ({ searchText: stored, text }: Searched): boolean => stored !== text;
 
+/** Stores the search texts that records should have, and has search find them by these. */
+export const storeSearchTexts = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly Searched[],
+): Promise<void> => {
+  for (const { id, text } of records) {
+    await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
+  }
+  const ids = records.map(({ id }) => id);
+  await indexAgain(tx, kind.search, ids);
+};
+
 const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
   // Read again under the lock.
   const wrong = (await readSearched(tx, kind, ids, await lockingRead(tx, kind.table, ids))).filter(isWrong);
   if (wrong.length === 0) return 0;
-  for (const { id, text } of wrong) {
-    await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
-  }
-  await enqueueSearched(tx, kind, wrong);
+  await storeSearchTexts(tx, kind, wrong);
   return wrong.length;
 };
 
@@ -118,6 +114,22 @@ const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefin
   });
 
 /**
+ * Goes over the records of all kinds twice: calls under way may still store what they have read before. Waits for `settle` in
+ * between. @returns how many records `pass` changed
+ */
+export const passTwice = async (
+  kinds: readonly ContentKind[],
+  settle: () => Promise<unknown>,
+  pass: (kind: ContentKind) => Promise<number>,
+): Promise<number> => {
+  let changed = 0;
+  for (const kind of kinds) changed += await pass(kind);
+  await settle();
+  for (const kind of kinds) changed += await pass(kind);
+  return changed;
+};
+
+/**
  * Spells the name of a tag anew, which has to keep its slug, and has search find the records of all `kinds` by it. Safe
  * beside a running service, and to be run again. Records that are being published may get the old name, so it looks at all
  * of them twice: again after `settle`.
@@ -132,12 +144,5 @@ export const renameTag = async (
 ): Promise<{ tag: Tag; mended: number } | undefined> => {
   const tag = await spellAnew(db, slug, name, by);
   if (!tag) return undefined;
-  let mended = 0;
-  const repairAll = async (): Promise<void> => {
-    for (const kind of kinds) mended += await repairSearchTexts(db, kind, tag.id);
-  };
-  await repairAll();
-  await settle();
-  await repairAll();
-  return { tag, mended };
+  return { tag, mended: await passTwice(kinds, settle, (kind) => repairSearchTexts(db, kind, tag.id)) };
 };

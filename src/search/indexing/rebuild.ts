@@ -18,11 +18,11 @@ import { SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
 
-export interface IndexedColumns {
+export interface IndexedRecord {
   id: Bytes;
-  created_at: string;
-  search_text: string;
-  tag_ids?: string;
+  createdAt: string;
+  searchText: string;
+  tagIds?: string;
   type?: string | null;
 }
 
@@ -31,21 +31,21 @@ export interface IndexedColumns {
  * subquery.
  */
 export const selectRecords = ({ table, tagIds, typeColumn }: SearchKind): string => {
-  const columns = ['id', 'created_at', 'search_text'];
-  if (tagIds !== undefined) columns.push(`${tagIds} AS tag_ids`);
+  const columns = ['id', 'created_at AS createdAt', 'search_text AS searchText'];
+  if (tagIds !== undefined) columns.push(`${tagIds} AS tagIds`);
   if (typeColumn !== undefined) columns.push(`${typeColumn} AS type`);
   return `SELECT ${columns.join(', ')} FROM ${table}`;
 };
 
-export const documentOf = ({ hasTerms }: SearchKind, row: IndexedColumns): Document => ({
-  key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
-  text: row.search_text,
-  labels: labelsOf(row.type, listFromDb(row.tag_ids ?? '')),
+export const documentOf = ({ hasTerms }: SearchKind, row: IndexedRecord): Document => ({
+  key: keyOf(hasTerms ? millisecondsOf(row.createdAt) : 0, row.id),
+  text: row.searchText,
+  labels: labelsOf(row.type, listFromDb(row.tagIds ?? '')),
 });
 
 /** The records of a kind after this id, by their ids. */
-export const readRecords = (db: WorkloadPool, kind: SearchKind, after: Bytes): Promise<IndexedColumns[]> =>
-  db.read<IndexedColumns>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
+export const readRecords = (db: WorkloadPool, kind: SearchKind, after: Bytes): Promise<IndexedRecord[]> =>
+  db.read<IndexedRecord>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
 
 /**
  * Builds the segments of a kind anew from its records, beside the service and beside searches, which use the old ones to
