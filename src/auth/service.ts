@@ -125,23 +125,20 @@ export const listKeys = async (
   return rows.map(keyInfo);
 };
 
-/** The key with this id, if there is one. */
-export const findKey = async (
+/**
+ * The key with this id; with an owner, a key of this user. `lock` locks it, too.
+ * @throws AppError KEY_UNKNOWN, or API_KEY_NOT_FOUND where it has to be an owner's
+ */
+export const readKey = async (
   reader: Pick<Reader, 'manager'>,
   id: string,
-  options: Dialect['lockingRows'] = {},
-): Promise<KeyInfo | undefined> => {
-  const row = isId(id) ? await keysIn(reader).findOne({ where: { id }, ...options }) : null;
-  return row ? keyInfo(row) : undefined;
+  { owner, lock = {} }: { owner?: string; lock?: Dialect['lockingRows'] } = {},
+): Promise<KeyInfo> => {
+  const where = { id, ...(owner !== undefined && { userId: owner }) };
+  const row = isId(id) && (await keysIn(reader).findOne({ where, ...lock }));
+  if (!row) throw new AppError(owner === undefined ? 'KEY_UNKNOWN' : 'API_KEY_NOT_FOUND');
+  return keyInfo(row);
 };
-
-const asserted = (key: KeyInfo | undefined): KeyInfo => {
-  if (!key) throw new AppError('KEY_UNKNOWN');
-  return key;
-};
-
-/** The key with this id. @throws AppError KEY_UNKNOWN */
-export const readKey = async (db: Database, id: string): Promise<KeyInfo> => asserted(await findKey(db, id));
 
 /** Locks the user of keys, which are made, replaced and ended one after the other. */
 export const lockKeysOf = (tx: Transaction, userId: string): Promise<unknown> =>
@@ -149,8 +146,8 @@ export const lockKeysOf = (tx: Transaction, userId: string): Promise<unknown> =>
 
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
 const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
-  await lockKeysOf(tx, asserted(await findKey(tx, id)).userId);
-  return asserted(await findKey(tx, id, tx.dialect.lockingRows));
+  await lockKeysOf(tx, (await readKey(tx, id)).userId);
+  return readKey(tx, id, { lock: tx.dialect.lockingRows });
 };
 
 /** The condition on the active keys of a user. */

@@ -4,12 +4,12 @@ import {
   createOwnKey,
   listOwnKeys,
   type OwnKey,
-  readOwnKey,
   renameOwnKey,
   revokeOwnKey,
   rotateOwnKey,
 } from '../auth/own-keys.ts';
 import type { Call } from '../auth/procedure.ts';
+import { readKey } from '../auth/service.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -39,7 +39,7 @@ export const list = (
 
 /** The id of the key that is asked for. @throws AppError API_KEY_NOT_FOUND */
 const chosenKey = async ({ db }: ApiKeyContext, id: string | undefined, call: UserCall): Promise<string> =>
-  id === undefined ? call.caller.key.id : (await readOwnKey(db.within(call.deadline), id, call.caller)).id;
+  id === undefined ? call.caller.key.id : (await readKey(db.within(call.deadline), id, { owner: call.caller.userId })).id;
 
 const partView = ({ name, lastDay, deprecated }: PartUse) => ({ name, lastDay, isDeprecated: deprecated === true });
 

@@ -8,7 +8,7 @@ import { entriesIn } from '../../src/auth/audit/log.ts';
 import { idempotencyRecordsIn } from '../../src/auth/idempotency/records.ts';
 import { keysIn } from '../../src/auth/entity.ts';
 import { findEndedKeys, sweepKeys } from '../../src/auth/key-sweep.ts';
-import { createKey, findKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
+import { createKey, readKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
 import { failedCallsIn } from '../../src/consumers/entity.ts';
 import { readFailedCalls, sweepFailedCalls } from '../../src/consumers/use/failed-calls.ts';
 import { UseRecorder } from '../../src/consumers/use/recorder.ts';
@@ -172,7 +172,7 @@ describe('a user', () => {
     expect(JSON.parse(entry!.before!)).toMatchObject({ userId: user.id, name: 'old', lastUsedAt: past.toISOString() });
 
     expect(await revokeKey(db, root, end, undefined, true)).toBe(1);
-    expect((await findKey(db, living))?.revokedAt).toEqual(end);
+    expect((await readKey(db, living)).revokedAt).toEqual(end);
     const last = new Date('2001-01-04');
     while ((await sweepKeys(db, last, by)) > 0);
     expect(await keysIn(db).countBy({ name: 'old' })).toBe(0);

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { isId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { countGamesByType, typeCounter } from '../../game/type-counters.ts';
+import { countGamesByType, typeCounter } from '../../game/service.ts';
 import { countEventsBy } from '../../event/outbox/erase.ts';
 import { removableKinds } from '../moderation/kinds.ts';
 import { findUnusedTags, readMerged, usedByHidden } from '../moderation/unused-tags.ts';

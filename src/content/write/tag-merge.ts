@@ -121,7 +121,7 @@ const moveBatch = async (
   await storeSearchTexts(tx, kind, await readSearched(tx, kind, changed));
   await recordEvents(
     tx,
-    changed.map((record) => ({ type: `${kind.router}.updated` as const, record })),
+    changed.map((id) => ({ type: `${kind.router}.updated` as const, record: id })),
     currentDate(),
   );
   // Totals that were remembered by the counts of tags are counted anew.

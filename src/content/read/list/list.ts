@@ -2,12 +2,12 @@ import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import type { Fragment } from '../../../db/sql/read-rows.ts';
-import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
 import type { TagDictionary } from '../../tag/dictionary.ts';
-import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { ContentKind } from '../../kind.ts';
 import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
 import { readRows, readRowsById, type StoredRecord } from '../../records.ts';
@@ -45,8 +45,17 @@ export interface ParsedQuery extends ListQuery {
   slugs: readonly string[];
   /** The filters to which its cursors are bound. */
   filters: unknown[];
-  /** Where the page begins, if by a cursor. */
-  position: CursorValue[] | undefined;
+  /** The last record of the page before, if by a cursor. */
+  position: Position | undefined;
+}
+
+/** The values of a record that lists are sorted by. */
+interface Position {
+  /** The counter of the sort, if it has one. */
+  count: number | undefined;
+  /** In milliseconds. */
+  createdAt: number;
+  id: Bytes;
 }
 
 export interface ListPage<Record> extends Total {
@@ -77,7 +86,13 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   const slugs = [...new Set(query.tagSlugs)].toSorted();
   const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
   const accepts = [...(orders[sortBy].counter ? [Number.isSafeInteger] : []), isTime, isId];
-  const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
+  const values = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
+  const [id = '', createdAt, count] = values?.toReversed() ?? [];
+  const position = values && {
+    count: count === undefined ? undefined : Number(count),
+    createdAt: Number(createdAt),
+    id: storedIdToBytes(String(id)),
+  };
   return { ...query, page, terms, slugs, filters, position };
 };
 
@@ -92,12 +107,11 @@ const pageOfIds = (dialect: Dialect, source: PlanSource, query: ParsedQuery): Pa
   // The rows of a tag know the id alone, which holds the instant, too.
   const columns = [...(counter ? [counter] : []), ...(source.id === 'r.id' || counter ? ['created_at'] : []), 'id'];
   const places = columns.map((column) => (column === 'id' ? source.id : `r.${column}`));
-  const [createdAt, id] = position?.slice(-2) ?? [];
   const values: Parameter[] = position
     ? [
-        ...position.slice(0, -2),
-        ...(columns.includes('created_at') ? [timeToDb(new Date(Number(createdAt)))] : []),
-        storedIdToBytes(String(id)),
+        ...(position.count === undefined ? [] : [position.count]),
+        ...(columns.includes('created_at') ? [timeToDb(new Date(position.createdAt))] : []),
+        position.id,
       ]
     : [];
   const where = [...source.where, ...(position ? [dialect.seek(places, direction)] : [])];
@@ -202,21 +216,13 @@ const listOnce = async <Own>(
   };
 };
 
-const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => {
-  const [createdAt, id] = position?.slice(-2) ?? [];
-  const [count] = position?.slice(0, -2) ?? [];
-  return {
-    ...filter,
-    ...orders[sortBy],
-    after: position && {
-      count: Number(count ?? 0),
-      createdAt: Number(createdAt),
-      id: storedIdToBytes(String(id)),
-    },
-    offset: position ? 0 : (page - 1) * limit,
-    limit,
-  };
-};
+const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => ({
+  ...filter,
+  ...orders[sortBy],
+  after: position,
+  offset: position ? 0 : (page - 1) * limit,
+  limit,
+});
 
 /** Reads the page that the index found. The cursor is that of the last record found, even if all were deleted since. */
 const readFound = async <Own>(
