@@ -53,9 +53,9 @@ export const updateImagePost = <Output extends object>(
   const look = async (tx: Transaction): Promise<Output> => view(await readRecord(tx, tags, imageKind, id, userId));
   const change = async (tx: Transaction): Promise<Output> => {
     const post = await lockOwnPost(tx, id, userId);
-    const given: Partial<OwnPost> = Object.fromEntries(
+    const given: Partial<ImagePostRow> = Object.fromEntries(
       Object.entries(Object.assign(changes, images && imageMembers(images))).filter(
-        ([name, value]) => value !== undefined && value !== post[name as keyof OwnPost],
+        ([name, value]) => value !== undefined && value !== post[name as keyof ImagePostRow],
       ),
     );
     const replaced = tagNames && (await replaceTags(tx, id, tagNames, quotaOf(call.caller)));
@@ -84,22 +84,9 @@ export const updateImagePost = <Output extends object>(
   return writes.do({ deadline: call.deadline, idempotent }, change, { look });
 };
 
-const ownPost = {
-  id: true,
-  authorId: true,
-  title: true,
-  createdAt: true,
-  description: true,
-  images: true,
-  imageCount: true,
-  moreImages: true,
-} as const;
-type OwnPost = Pick<ImagePostRow, keyof typeof ownPost>;
-
 /** Locks a post of the user. */
-const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<OwnPost> => {
-  const post =
-    isId(id) && (await imagePostsIn(tx).findOne({ select: ownPost, where: { id }, ...tx.dialect.lockingRows }));
+const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<ImagePostRow> => {
+  const post = isId(id) && (await imagePostsIn(tx).findOne({ where: { id }, ...tx.dialect.lockingRows }));
   if (!post) throw new AppError(imageKind.notFound);
   if (post.authorId !== userId) throw new AppError('NOT_OWNER');
   return post;

@@ -172,19 +172,19 @@ export const sweepEvents = (
   return sweepRows(db, entriesIn, () => ({ id: LessThan(end) }), { id: 'ASC' });
 };
 
+/** Records an act that is done by itself; false where the database has no audit log, yet or any more. */
+const recordAlone = async (db: Database, by: Actor, act: AuditEvent): Promise<boolean> => {
+  if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
+  await db.transaction((tx) => record(tx, by, act));
+  return true;
+};
+
 /** The action of a backup. */
 export const BACKUP = 'backup';
 
 /** Records that the database was copied into a file; false where it has no audit log yet. */
-export const recordBackup = async (
-  db: Database,
-  by: Actor,
-  { file, bytes }: { file: string; bytes: number },
-): Promise<boolean> => {
-  if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
-  await db.transaction((tx) => record(tx, by, { action: BACKUP, subject: 'the database', after: { file, bytes } }));
-  return true;
-};
+export const recordBackup = (db: Database, by: Actor, after: { file: string; bytes: number }): Promise<boolean> =>
+  recordAlone(db, by, { action: BACKUP, subject: 'the database', after });
 
 /** Records that migrations were applied or reverted, unless they dropped the table of the audit log. */
 export const recordMigrations = async (
@@ -192,12 +192,11 @@ export const recordMigrations = async (
   by: Actor,
   { applied = [], reverted = [] }: { applied?: readonly string[]; reverted?: readonly string[] },
 ): Promise<void> => {
-  if (applied.length + reverted.length === 0 || (await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return;
-  const act: AuditEvent = {
+  if (applied.length + reverted.length === 0) return;
+  await recordAlone(db, by, {
     action: applied.length > 0 ? 'migrate' : 'migrate --down',
     subject: 'the tables',
     ...(reverted.length > 0 && { before: reverted }),
     ...(applied.length > 0 && { after: applied }),
-  };
-  await db.transaction((tx) => record(tx, by, act));
+  });
 };

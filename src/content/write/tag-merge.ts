@@ -1,6 +1,6 @@
 import { In, IsNull, Not } from 'typeorm';
 import { currentDate, sleep } from '../../base/runtime.ts';
-import { type Actor, record } from '../../auth/audit/log.ts';
+import type { Actor } from '../../auth/audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
@@ -12,7 +12,7 @@ import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
 import { findTagged, passTwice, readSearched, SETTLE_MS, storeSearchTexts } from './tag-names.ts';
-import { vacate } from './tag-slugs.ts';
+import { redirect, vacate } from './tag-slugs.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
@@ -67,14 +67,7 @@ const merge = async (
   if (into.mergedInto !== null) throw new MergeError(`"${intoSlug}" was itself merged into another tag.`);
   if (from.mergedInto === into.id) return [from, into];
   if (from.mergedInto !== null) throw new MergeError(`"${fromSlug}" was merged into another tag already.`);
-  // Tags that were merged into it before are redirected as well.
-  await tagsIn(tx).update([{ id: from.id }, { mergedInto: from.id }], { mergedInto: into.id });
-  await record(tx, by, {
-    action: name === undefined ? 'tags merge' : 'tags rename',
-    subject: `tag ${fromSlug}`,
-    before: { name: from.name, slug: from.slug },
-    after: { mergedInto: { name: into.name, slug: into.slug } },
-  });
+  await redirect(tx, [from, into], by, name === undefined ? 'tags merge' : 'tags rename');
   await recordEvents(tx, [{ type: 'tag.merged', record: { slug: from.slug } }], by.now);
   return [from, into];
 };

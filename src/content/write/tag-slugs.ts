@@ -10,6 +10,22 @@ import { slugOf } from '../tag/slug.ts';
 /** Gives a tag a slug that no name has: one that begins with a hyphen. */
 export const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> => tagsIn(tx).update({ id }, { slug: `-${id}` });
 
+/** Has a tag lead to another one from now on, with the tags that were merged into it before. */
+export const redirect = async (
+  tx: Transaction,
+  [from, into]: readonly [Tag, Tag],
+  by: Actor,
+  action = 'tags merge',
+): Promise<void> => {
+  await tagsIn(tx).update([{ id: from.id }, { mergedInto: from.id }], { mergedInto: into.id });
+  await record(tx, by, {
+    action,
+    subject: `tag ${from.slug}`,
+    before: { name: from.name, slug: from.slug },
+    after: { mergedInto: { name: into.name, slug: into.slug } },
+  });
+};
+
 const isOutdated = ({ name, slug }: Tag): boolean => slugOf(name) !== slug;
 
 /** The tags whose slug is not that of their name, oldest first: earlier versions made other slugs. */
@@ -35,13 +51,7 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
   const found = await findTags(tx, [slug]);
   await makeMissingTags(tx, kind, { spellings: new Map([[slug, tag.name]]), found });
   const into = found.get(slug)!;
-  await tagsIn(tx).update([{ id }, { mergedInto: id }], { mergedInto: into.id });
-  await record(tx, by, {
-    action: 'tags merge',
-    subject: `tag ${tag.slug}`,
-    before: { name: tag.name, slug: tag.slug },
-    after: { mergedInto: { name: into.name, slug: into.slug } },
-  });
+  await redirect(tx, [tag, into], by);
   if (slugOf(tag.slug) === tag.slug) {
     // Another name has the slug: `c`, which C++ had, is that of C.
     await vacate(tx, tag);
