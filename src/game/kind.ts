@@ -12,7 +12,7 @@ export interface StoredExtraInfo {
   downloads?: { name: string; url: string; password?: string | undefined }[] | undefined;
 }
 
-const columns = {
+export const gameColumns = {
   summary: {
     coverUrl: nullable(column.text(2048)),
     gameType: nullable(column.text(32)),
@@ -27,11 +27,11 @@ const columns = {
 };
 
 /** The members that only games have, in lists, as they are stored. */
-export type StoredGameSummary = StoredOf<typeof columns.summary>;
+export type StoredGameSummary = StoredOf<typeof gameColumns.summary>;
 /** The same of whole games. */
-export type StoredGame = StoredGameSummary & StoredOf<typeof columns.detail>;
+export type StoredGame = StoredGameSummary & StoredOf<typeof gameColumns.detail>;
 
-type GameRow = ContentRow & RowOf<typeof columns.summary & typeof columns.detail>;
+type GameRow = ContentRow & RowOf<typeof gameColumns.summary & typeof gameColumns.detail>;
 
 export const gamesIn = repositoryOf<GameRow>('Game');
 
@@ -40,7 +40,7 @@ const links = { tagTable: 'game_tags', foreignKey: 'game_id' };
 export const gameKind: ContentKind = {
   entity: 'Game',
   table: 'games',
-  columns,
+  columns: gameColumns,
   indices: {
     latest: ['createdAt', 'id', 'viewCount', 'likeCount', 'favoriteCount', 'gameType'],
     type_latest: ['gameType', 'createdAt', 'id'],

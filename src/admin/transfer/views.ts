@@ -1,6 +1,7 @@
 import type { StoredContent } from '../../content/records.ts';
+import { rowOf } from '../../db/sql/table.ts';
 import { countFromDb, idFromBytes, timeFromDb } from '../../db/values.ts';
-import type { StoredExtraInfo, StoredGame } from '../../game/kind.ts';
+import { gameColumns, type StoredGame } from '../../game/kind.ts';
 import { imagesOf, type StoredImagePost } from '../../image/kind.ts';
 import type { UserRow } from '../../user/entity.ts';
 import type { Reactions, LineOf } from './format.ts';
@@ -48,21 +49,23 @@ const recordEnd = (row: ExportedRecord, tagNames: string[], { favorites, likes, 
   dislikes: orNone(dislikes),
 });
 
+const withoutNulls = <Row extends object>(row: Row) =>
+  Object.fromEntries(Object.entries(row).map(([member, value]) => [member, value ?? undefined])) as {
+    [Member in keyof Row]: NonNullable<Row[Member]> | (null extends Row[Member] ? undefined : never);
+  };
+
 export const gameLine = (row: StoredGame & ExportedRecord, tagNames: string[], audience: Reactions): LineOf<'game'> => {
-  const { originalName, fileSize, platforms, screenshots, downloads } = JSON.parse(row.extraInfo) as StoredExtraInfo;
+  const { extraInfo, originalAuthor, ...own } = rowOf({ ...gameColumns.detail, ...gameColumns.summary }, row);
+  const { originalName, fileSize, platforms, screenshots, downloads } = extraInfo;
   return {
     kind: 'game',
     id: idFromBytes(row.id),
     authorId: idFromBytes(row.authorId),
     title: row.title,
-    description: row.description ?? undefined,
-    coverUrl: row.coverUrl ?? undefined,
-    gameType: row.gameType ?? undefined,
-    isFree: row.isFree === 1,
-    version: row.version ?? undefined,
+    ...withoutNulls(own),
     extraInfo: {
       originalName,
-      originalAuthor: row.originalAuthor ?? undefined,
+      originalAuthor: originalAuthor ?? undefined,
       fileSize,
       platforms,
       screenshots,
