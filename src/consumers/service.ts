@@ -1,13 +1,6 @@
 import type { Contract, InputOf, OutputOf } from '../../contract/index.ts';
 import { withoutSecret, type Writes } from '../auth/idempotency/writes.ts';
-import {
-  createOwnKey,
-  listOwnKeys,
-  type OwnKey,
-  renameOwnKey,
-  revokeOwnKey,
-  rotateOwnKey,
-} from '../auth/own-keys.ts';
+import { createOwnKey, listOwnKeys, type OwnKey, renameOwnKey, revokeOwnKey, rotateOwnKey } from '../auth/own-keys.ts';
 import type { Call } from '../auth/procedure.ts';
 import { readKey } from '../auth/service.ts';
 import type { Caller } from '../auth/verifier.ts';
@@ -39,7 +32,9 @@ export const list = (
 
 /** The id of the key that is asked for. @throws AppError API_KEY_NOT_FOUND */
 const chosenKey = async ({ db }: ApiKeyContext, id: string | undefined, call: UserCall): Promise<string> =>
-  id === undefined ? call.caller.key.id : (await readKey(db.within(call.deadline), id, { owner: call.caller.userId })).id;
+  id === undefined
+    ? call.caller.key.id
+    : (await readKey(db.within(call.deadline), id, { owner: call.caller.userId })).id;
 
 const partView = ({ name, lastDay, deprecated }: PartUse) => ({ name, lastDay, isDeprecated: deprecated === true });
 
