@@ -4,7 +4,7 @@ import { auditEnd, sweepEvents, systemActor } from '../auth/audit/log.ts';
 import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
 import { sweepKeys } from '../auth/key-sweep.ts';
-import { quotaOf, sweepQuotas } from '../auth/quotas.ts';
+import { quotaOf as userQuota, sweepQuotas } from '../auth/quotas.ts';
 import { sweepUses } from '../consumers/use/counts.ts';
 import { sweepFailedCalls } from '../consumers/use/failed-calls.ts';
 import { UseRecorder } from '../consumers/use/recorder.ts';
@@ -128,14 +128,15 @@ export const openContext = async (
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
   const writes = new Writes(db, now);
+  const quotaOf: GameContext['quotaOf'] = (caller) => limits && userQuota(caller, now());
   const content: Pick<GameContext, 'db' | 'now' | 'tags' | 'writes' | 'publisher' | 'toggles' | 'quotaOf'> = {
     db,
     now,
     tags,
     writes,
-    publisher: new Publisher(db, writes, now),
+    publisher: new Publisher(db, writes, now, quotaOf),
     toggles: new Toggles(db, writes, now),
-    quotaOf: (caller) => limits && quotaOf(caller, now()),
+    quotaOf,
   };
   const uses = config.recordsUse ? new UseRecorder(db.background, log, now, maintenance) : undefined;
   const sender = new WebhookSender(db, {

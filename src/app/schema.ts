@@ -1,24 +1,20 @@
 import { migrations } from '../../migrations/index.ts';
-import { auditEntity } from '../auth/audit/entity.ts';
-import { counterEntity, hiddenEntities } from '../content/entity.ts';
+import { auditEntity } from '../auth/audit/log.ts';
+import { contentEntities, counterEntity, hiddenEntities, tagEntity } from '../content/entity.ts';
 import type { Schema } from '../db/connection.ts';
-import { gameEntities } from '../game/entity.ts';
 import { gameKind } from '../game/kind.ts';
-import { imageEntities } from '../image/entity.ts';
 import { imageKind } from '../image/kind.ts';
 import { apiKeyEntity, keyQuotaEntity } from '../auth/entity.ts';
 import { consumerContractEntity, consumerUseEntity, failedCallsEntity, keyUseEntity } from '../consumers/entity.ts';
 import { eventEntities } from '../event/outbox/entity.ts';
-import { idempotencyEntity } from '../auth/idempotency/entity.ts';
+import { idempotencyEntity } from '../auth/idempotency/records.ts';
 import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
-import { tagEntity } from '../content/tag/entity.ts';
 import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
 import { deploymentEntity } from './deployment/entity.ts';
 import { instanceEntity } from './instances/entity.ts';
 import { webhookEntities } from '../event/webhook/entity.ts';
-import { userEntity } from '../user/entity.ts';
-import { userSearch } from '../user/kind.ts';
+import { userEntity, userSearch } from '../user/entity.ts';
 
 /** The kinds of documents that are searched. */
 export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];
@@ -34,8 +30,8 @@ export const schema: Schema = {
     failedCallsEntity(engine),
     consumerContractEntity(engine),
     tagEntity(engine),
-    ...gameEntities(engine),
-    ...imageEntities(engine),
+    ...contentEntities(engine, gameKind),
+    ...contentEntities(engine, imageKind),
     counterEntity(engine),
     ...hiddenEntities(engine),
     auditEntity(engine),

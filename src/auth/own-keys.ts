@@ -9,11 +9,11 @@ import {
   activeOf,
   endAfter,
   endKey,
-  findKey,
   insertKey,
   type KeyInfo,
   keyInfo,
   lockKeysOf,
+  readKey,
   replaceKey,
   stateOf,
   traceOf,
@@ -64,20 +64,9 @@ export const listOwnKeys = async (
   return { items: rows.slice(0, limit).map((row) => ownKey(keyInfo(row), now)), hasMore: rows.length > limit };
 };
 
-const asserted = (key: KeyInfo | undefined, userId: string): KeyInfo => {
-  if (key?.userId !== userId) throw new AppError('API_KEY_NOT_FOUND');
-  return key;
-};
-
-/** A key of the user of a key. @throws AppError API_KEY_NOT_FOUND */
-export const readOwnKey = async (
-  reader: Pick<Reader, 'manager'>,
-  id: string,
-  { userId }: Pick<Caller, 'userId'>,
-): Promise<KeyInfo> => asserted(await findKey(reader, id), userId);
-
-const lockOwnKey = async (tx: Transaction, id: string, { userId }: Caller): Promise<KeyInfo> =>
-  asserted(await findKey(tx, id, tx.dialect.lockingRows), userId);
+/** A key of the user of a key, locked. @throws AppError API_KEY_NOT_FOUND */
+const lockOwnKey = (tx: Transaction, id: string, { userId }: Caller): Promise<KeyInfo> =>
+  readKey(tx, id, { owner: userId, lock: tx.dialect.lockingRows });
 
 /** @throws AppError API_KEY_WIDER for scopes that the key in use lacks */
 const assertHeld = (wanted: readonly Scope[], { scopes }: KeyInfo): void => {
@@ -93,8 +82,7 @@ const assertHeld = (wanted: readonly Scope[], { scopes }: KeyInfo): void => {
  */
 const lockMaker = async (tx: Transaction, { userId, key: { id } }: Caller, now: Date): Promise<KeyInfo> => {
   await lockKeysOf(tx, userId);
-  const maker = await findKey(tx, id);
-  if (!maker) throw new AppError('KEY_UNKNOWN');
+  const maker = await readKey(tx, id);
   const state = stateOf(maker, now);
   if (state !== 'active') throw new AppError(state === 'expired' ? 'KEY_EXPIRED' : 'KEY_REVOKED');
   if ((await keysIn(tx).countBy(activeOf(userId, now))) >= MAX_KEYS) throw new AppError('API_KEY_LIMIT');

@@ -65,27 +65,19 @@ const add = async (
   return (await keyQuotasIn(tx).findOneBy({ userId, day, what: item }))?.n ?? 0;
 };
 
-/**
- * Counts things that a user makes, in the transaction that makes them, so that the quota holds across instances. The
- * count of the user stays locked until the transaction ends.
- * @throws AppError QUOTA_EXCEEDED
- */
-export const chargeQuota = async (
-  tx: Transaction,
-  quota: Quota,
-  item: keyof typeof quotas,
-  requested: number,
-): Promise<void> => {
-  const n = await add(tx, quota, item, requested);
-  if (n > quotas[item].most) throw exceeded(item, n - requested, requested, quota.now);
-};
-
 /** Counts more things that a user makes. @throws AppError QUOTA_EXCEEDED */
 export type ChargeQuota = (item: keyof typeof quotas, requested: number) => Promise<void>;
 
-/** Counts for the quota of a user; undefined where users have no quotas. */
+/**
+ * Counts things that a user makes, in the transaction that makes them, so that the quota holds across instances. The
+ * count of the user stays locked until the transaction ends. Undefined where users have no quotas.
+ */
 export const quotaChecker = (tx: Transaction, quota: Quota | undefined): ChargeQuota | undefined =>
-  quota && ((item, requested) => chargeQuota(tx, quota, item, requested));
+  quota &&
+  (async (item, requested) => {
+    const n = await add(tx, quota, item, requested);
+    if (n > quotas[item].most) throw exceeded(item, n - requested, requested, quota.now);
+  });
 
 /** Whether an answer of this size fits the quota of the user, and counts it if so. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {

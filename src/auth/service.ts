@@ -14,22 +14,8 @@ import { AppError } from '../base/errors.ts';
 import { type ApiKeyRow, keysIn } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
-/** A key as it may be shown: never the key itself. */
-export interface KeyInfo {
-  id: string;
-  userId: string;
-  prefix: string;
-  name: string;
-  scopes: Scope[];
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-  lastUsedAt: Date | null;
-  createdAt: Date;
-  /** The milliseconds for which it is to work, which rotations keep; null for ever. */
-  lifetimeMs: number | null;
-  /** The id of the key that made it; null where the operator did. */
-  madeBy: string | null;
-}
+/** A key as it may be shown: never the key itself. Its lifetime, which rotations keep, is null for ever. */
+export type KeyInfo = Omit<ApiKeyRow, 'keyHash'>;
 
 /** The stored lifetime of a key that never expires. */
 const FOREVER_MS = 0;
@@ -45,9 +31,9 @@ export const endAfter = (begin: Date, lifetimeMs: number | null): Date | null =>
 
 /** A stored key, as it may be shown. */
 export const keyInfo = (key: ApiKeyRow): KeyInfo => {
-  const { keyHash: _, scopes, ...shown } = key;
+  const { keyHash: _, ...shown } = key;
   const lifetimeMs = key.lifetimeMs ?? msBetween(key.createdAt, key.expiresAt);
-  return { ...shown, scopes: scopes.split(',') as Scope[], lifetimeMs: lifetimeMs === FOREVER_MS ? null : lifetimeMs };
+  return { ...shown, lifetimeMs: lifetimeMs === FOREVER_MS ? null : lifetimeMs };
 };
 
 /** Whether a key is accepted, and if not, why. One that is expired and revoked is revoked. */
@@ -84,7 +70,7 @@ export const insertKey = async (
     keyHash: hashKey(key),
     prefix: displayPrefix(key),
     name: wanted.name,
-    scopes: [...new Set(wanted.scopes)].join(','),
+    scopes: [...new Set(wanted.scopes)],
     expiresAt: wanted.expiresAt,
     createdAt: now,
     lifetimeMs: storedLifetime(wanted.lifetimeMs === undefined ? msBetween(now, wanted.expiresAt) : wanted.lifetimeMs),
@@ -139,23 +125,20 @@ export const listKeys = async (
   return rows.map(keyInfo);
 };
 
-/** The key with this id, if there is one. */
-export const findKey = async (
+/**
+ * The key with this id; with an owner, a key of this user. `lock` locks it, too.
+ * @throws AppError KEY_UNKNOWN, or API_KEY_NOT_FOUND where it has to be an owner's
+ */
+export const readKey = async (
   reader: Pick<Reader, 'manager'>,
   id: string,
-  options: Dialect['lockingRows'] = {},
-): Promise<KeyInfo | undefined> => {
-  const row = isId(id) ? await keysIn(reader).findOne({ where: { id }, ...options }) : null;
-  return row ? keyInfo(row) : undefined;
+  { owner, lock = {} }: { owner?: string; lock?: Dialect['lockingRows'] } = {},
+): Promise<KeyInfo> => {
+  const where = { id, ...(owner !== undefined && { userId: owner }) };
+  const row = isId(id) && (await keysIn(reader).findOne({ where, ...lock }));
+  if (!row) throw new AppError(owner === undefined ? 'KEY_UNKNOWN' : 'API_KEY_NOT_FOUND');
+  return keyInfo(row);
 };
-
-const asserted = (key: KeyInfo | undefined): KeyInfo => {
-  if (!key) throw new AppError('KEY_UNKNOWN');
-  return key;
-};
-
-/** The key with this id. @throws AppError KEY_UNKNOWN */
-export const readKey = async (db: Database, id: string): Promise<KeyInfo> => asserted(await findKey(db, id));
 
 /** Locks the user of keys, which are made, replaced and ended one after the other. */
 export const lockKeysOf = (tx: Transaction, userId: string): Promise<unknown> =>
@@ -163,8 +146,8 @@ export const lockKeysOf = (tx: Transaction, userId: string): Promise<unknown> =>
 
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
 const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
-  await lockKeysOf(tx, asserted(await findKey(tx, id)).userId);
-  return asserted(await findKey(tx, id, tx.dialect.lockingRows));
+  await lockKeysOf(tx, (await readKey(tx, id)).userId);
+  return readKey(tx, id, { lock: tx.dialect.lockingRows });
 };
 
 /** The condition on the active keys of a user. */

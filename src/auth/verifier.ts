@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Scope } from '../../contract/index.ts';
 import { atMost, expiringAfter } from '../base/cache.ts';
 import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Reader } from '../db/connection.ts';
@@ -8,9 +7,10 @@ import type { Database } from '../db/database.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import { Deadline } from '../base/deadline.ts';
 import { inList } from '../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, timeFromDb } from '../db/values.ts';
+import { picked, type RowOf, rowOf, selected, type StoredOf } from '../db/sql/table.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import { AppError } from '../base/errors.ts';
+import { apiKeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
 import { keyMistake } from './credential-hints.ts';
 import { type KeyInfo, storeLastUses } from './service.ts';
@@ -18,7 +18,7 @@ import { type KeyInfo, storeLastUses } from './service.ts';
 /** The caller: a user, by one of their keys. */
 export interface Caller {
   userId: string;
-  key: { id: string; name: string; scopes: Scope[]; expiresAt: Date | null };
+  key: Pick<KeyInfo, 'id' | 'name' | 'scopes' | 'expiresAt'>;
 }
 
 /** The limit of look-ups of unknown keys, each of which costs a query. */
@@ -36,47 +36,23 @@ const LAST_USE_DELAY_MS = 5000;
 /** Look-ups are shared, so they have their own timeout: a thousand times their usual time. */
 const READ_TIMEOUT_MS = 5000;
 
+const knownColumns = picked(apiKeyColumns, 'keyHash', 'id', 'userId', 'name', 'scopes', 'expiresAt', 'revokedAt');
+
 /** A key as it is cached. A transaction that makes another key by it reads it again. */
-interface KnownKey extends Pick<KeyInfo, 'id' | 'userId' | 'name' | 'scopes' | 'expiresAt' | 'revokedAt'> {
-  isSuspended: boolean;
-}
-
-/** The columns of a key, as the drivers return them. */
-interface KnownColumns {
-  key_hash: Bytes;
-  id: Bytes;
-  user_id: Bytes;
-  name: string;
-  scopes: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  suspended_at: string | null;
-}
-
-const optionalTime = (stored: string | null): Date | null => (stored === null ? null : new Date(timeFromDb(stored)));
-
-const knownKey = (row: KnownColumns): KnownKey => ({
-  id: idFromBytes(row.id),
-  userId: idFromBytes(row.user_id),
-  name: row.name,
-  scopes: row.scopes.split(',') as Scope[],
-  expiresAt: optionalTime(row.expires_at),
-  revokedAt: optionalTime(row.revoked_at),
-  isSuspended: row.suspended_at !== null,
-});
+type KnownKey = RowOf<typeof knownColumns> & { isSuspended: boolean };
 
 /** The keys with these hashes, or undefined. SQL: calls wait for it, unless their key is cached. */
 const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const { sql, parameters } = inList(hashes);
-  const rows = await reader.read<KnownColumns>(
-    `SELECT key_hash, id, user_id, name, scopes, expires_at, revoked_at,
-      (SELECT u.suspended_at FROM users u WHERE u.id = api_keys.user_id) AS suspended_at
-    FROM api_keys WHERE key_hash IN (${sql})`,
+  const rows = await reader.read<StoredOf<typeof knownColumns> & { suspended: number | null }>(
+    `SELECT ${selected(knownColumns, 'k')},
+      (SELECT u.suspended_at IS NOT NULL FROM users u WHERE u.id = k.user_id) AS suspended
+    FROM api_keys k WHERE k.key_hash IN (${sql})`,
     parameters,
   );
   return hashes.map((hash) => {
-    const row = rows.find(({ key_hash: found }) => hash.equals(found));
-    return row && knownKey(row);
+    const row = rows.find(({ keyHash }) => hash.equals(keyHash));
+    return row && { ...rowOf(knownColumns, row), isSuspended: row.suspended === 1 };
   });
 };
 

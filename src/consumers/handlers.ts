@@ -1,6 +1,6 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
 import { withoutSecret, type Writes } from '../auth/idempotency/writes.ts';
-import { createOwnKey, listOwnKeys, readOwnKey, renameOwnKey, revokeOwnKey, rotateOwnKey } from '../auth/own-keys.ts';
+import { createOwnKey, listOwnKeys, renameOwnKey, revokeOwnKey, rotateOwnKey } from '../auth/own-keys.ts';
 import type { Call, Handlers } from '../auth/procedure.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Transaction } from '../db/connection.ts';
@@ -35,7 +35,7 @@ const operationView = ({ operation, lastDay, deprecated, parts }: OperationUse) 
 export const apiKeyHandlers = ({ db, now, writes, uses }: ApiKeyContext): Handlers<Contract['apiKey']> => {
   /** The id of the key that is asked for, by default that of the call. @throws AppError API_KEY_NOT_FOUND */
   const chosenKey = async (id: string | undefined, { caller, deadline }: Call<Caller>): Promise<string> =>
-    id === undefined ? caller.key.id : (await readOwnKey(db.within(deadline), id, caller)).id;
+    id === undefined ? caller.key.id : (await readKey(db.within(deadline), id, { owner: caller.userId })).id;
 
   /** Does a write for the caller. See `Writes.do` for `keep`. */
   const write = <T extends object>(

@@ -1,4 +1,5 @@
 import type { Reason } from '../../contract/index.ts';
+import { type Columns, memberOf } from '../db/sql/table.ts';
 import type { Bytes } from '../db/values.ts';
 import type { SearchKind } from '../search/document.ts';
 
@@ -8,6 +9,10 @@ export interface ContentKind {
   entity: string;
   /** Also the name of its counter. */
   table: string;
+  /** Columns beyond the shared ones: those that lists show, and those that only the whole record shows. */
+  columns: { summary: Columns; detail: Columns };
+  /** The members of its indexes. The name of an index is that of the table and this one. */
+  indices: Readonly<Record<string, string[]>>;
   /** The column of the three tables below that names the record. */
   foreignKey: string;
   tagTable: string;
@@ -17,17 +22,11 @@ export interface ContentKind {
   typeColumn?: string;
   /** Whether no record of it loses a tag while it is there. */
   tagsAreKept: boolean;
-  /** The sorts that have an index for the records of one type. */
-  typeSorts: readonly string[];
   /** The column of `users` and `tags` that counts records of this kind. */
   countColumn: string;
-  /** Columns beyond the shared ones that lists show. */
-  summaryColumns: readonly string[];
-  /** Columns that only the whole record shows. */
-  detailColumns: readonly string[];
-  /** Columns that search covers besides title and tags. */
-  searchedColumns: readonly string[];
-  /** The texts of these columns, in the order of `Draft.searchable`. */
+  /** Members that search covers besides title and tags. */
+  searched: readonly string[];
+  /** Their texts, in the order of `Draft.searchable`. */
   searchedTexts: (row: Readonly<Record<string, string | null>>) => readonly (string | null | undefined)[];
   /** The router of its procedures, by which the types of its events begin. */
   router: 'game' | 'image';
@@ -37,3 +36,24 @@ export interface ContentKind {
   /** The lowest id of the records since an instant, where ids do not hold it. */
   firstId?: (since: Date) => Bytes;
 }
+
+/** The columns that only this kind has. */
+export const ownColumns = ({ columns }: ContentKind): Columns => ({ ...columns.summary, ...columns.detail });
+
+/** The value that a record of a kind holds in its `typeColumn`; null without one. */
+export const typeIn = ({ typeColumn }: ContentKind, row: Readonly<Record<string, unknown>>): unknown =>
+  typeColumn === undefined ? null : row[memberOf(typeColumn)];
+
+type Links = Pick<ContentKind, 'tagTable' | 'foreignKey'>;
+
+/** SQL of what `tag_ids` of a record has to hold. `record` is what its table is called in the query. */
+export const linkedTagIds = ({ tagTable, foreignKey }: Links, record: string): string =>
+  `COALESCE((SELECT CAST(GROUP_CONCAT(l.tag_id ORDER BY l.position) AS CHAR(220)) FROM ${tagTable} l
+    WHERE l.${foreignKey} = ${record}.id), '')`;
+
+/**
+ * SQL of the ids of a record's tags. Versions from before the column was there, which may run beside this one, leave it
+ * empty: only then are the links asked.
+ */
+export const tagIdsOf = (links: Links, record: string): string =>
+  `CASE WHEN ${record}.tag_ids <> '' THEN ${record}.tag_ids ELSE ${linkedTagIds(links, record)} END`;

@@ -1,10 +1,32 @@
+import type { Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
+import type { Database } from '../db/database.ts';
+import type { Writes } from '../auth/idempotency/writes.ts';
 import type { Call } from '../auth/procedure.ts';
-import type { ContentContext } from './context.ts';
+import type { Toggles } from './engagement/service.ts';
+import type { ContentKind } from './kind.ts';
+import type { ContentReads } from './read/reads.ts';
 import type { ContentRecord } from './records.ts';
-import type { Draft } from './write/publish.ts';
-import { publish } from './write/publisher.ts';
-import { publishedRows, showing } from './write/replays.ts';
+import type { TagDictionary } from './tag/dictionary.ts';
+import type { Publisher } from './write/publisher.ts';
+import type { ViewCounts } from './write/view-counts.ts';
+
+/** The dependencies of a router of content, whose rows have these members in lists and in full. */
+export interface ContentContext<Summary extends object, Detail extends Summary> {
+  kind: ContentKind;
+  db: Database;
+  /** The clock. */
+  now: () => Date;
+  tags: TagDictionary;
+  /** Reads records outside of transactions. */
+  reads: ContentReads<Summary, Detail>;
+  writes: Writes;
+  publisher: Publisher;
+  toggles: Toggles;
+  views: ViewCounts;
+  /** The daily quota of a caller's key; undefined where callers have no limits. */
+  quotaOf: (caller: Caller) => Quota | undefined;
+}
 
 /** One record; counts a view, unless its caller has looked at it lately. @throws AppError the kind's NOT_FOUND */
 export const getRecord = async <Detail extends object>(
@@ -15,23 +37,4 @@ export const getRecord = async <Detail extends object>(
   const record = await reads.get(id, call);
   views.note(id, call);
   return record;
-};
-
-/** Publishes a record; `view` makes the output of it. @throws AppError QUOTA_EXCEEDED, OVERLOADED */
-export const createRecord = <Detail extends object, Output extends object>(
-  { kind, publisher, quotaOf }: ContentContext<Partial<Detail>, Detail>,
-  draft: Draft<Detail>,
-  call: Call<Caller>,
-  view: (record: ContentRecord<Detail>) => Output,
-): Promise<Output> => publisher.create(kind, { draft, quota: quotaOf(call.caller), view }, call);
-
-/** Publishes records, all or none; `view` makes the output of them, in the order of the drafts. @throws AppError QUOTA_EXCEEDED */
-export const createRecords = <Detail extends object, Output extends object>(
-  { kind, writes, quotaOf, now }: ContentContext<Partial<Detail>, Detail>,
-  drafts: readonly Draft<Detail>[],
-  { caller, deadline, idempotent }: Call<Caller>,
-  view: (records: ContentRecord<Detail>[]) => Output,
-): Promise<Output> => {
-  const once = { deadline, idempotent: showing(idempotent, publishedRows(kind)) };
-  return writes.do(once, async (tx) => view(await publish(tx, kind, caller.userId, drafts, now(), quotaOf(caller))));
 };

@@ -1,11 +1,9 @@
 import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
-import type { SharedColumns } from './entity.ts';
 import type { ListPage } from './read/list/list.ts';
-import type { ContentRecord } from './records.ts';
-import type { ViewerColumns } from './viewer.ts';
+import type { ContentRecord, StoredRecord, ViewerState } from './records.ts';
 
-/** The viewer's favorite and reaction, from the columns of a row that was read for one viewer. */
-const viewingOf = ({ favorited, reaction = null }: SharedColumns): ViewerColumns | undefined =>
+/** The viewer's favorite and reaction, from the members of a row that was read for one viewer. */
+const viewingOf = ({ favorited, reaction = null }: StoredRecord): ViewerState | undefined =>
   favorited === undefined ? undefined : { favorited, reaction };
 
 /**
@@ -16,19 +14,19 @@ export const contentView = ({ row, tags, viewing = viewingOf(row) }: ContentReco
   id: idFromBytes(row.id),
   title: row.title,
   tags,
-  author: { id: idFromBytes(row.author_id), nickname: row.author_nickname, avatar: row.author_avatar },
-  viewCount: countFromDb(row.view_count),
-  likeCount: countFromDb(row.like_count),
-  dislikeCount: countFromDb(row.dislike_count),
-  favoriteCount: countFromDb(row.favorite_count),
+  author: { id: idFromBytes(row.authorId), nickname: row.authorNickname, avatar: row.authorAvatar },
+  viewCount: countFromDb(row.viewCount),
+  likeCount: countFromDb(row.likeCount),
+  dislikeCount: countFromDb(row.dislikeCount),
+  favoriteCount: countFromDb(row.favoriteCount),
   viewer: viewing ? { favorited: viewing.favorited === 1, reaction: viewing.reaction } : null,
-  createdAt: timeFromDb(row.created_at),
-  updatedAt: timeFromDb(row.updated_at),
+  createdAt: timeFromDb(row.createdAt),
+  updatedAt: timeFromDb(row.updatedAt),
 });
 
 /** A page of records on the wire. */
-export const pageView = <Columns, Item>(
+export const pageView = <Own, Item>(
   { page = 1, limit }: { page?: number | undefined; limit: number },
-  { records, total, totalRelation, hasMore, nextCursor }: ListPage<ContentRecord<Columns>>,
-  itemView: (record: ContentRecord<Columns>) => Item,
+  { records, total, totalRelation, hasMore, nextCursor }: ListPage<ContentRecord<Own>>,
+  itemView: (record: ContentRecord<Own>) => Item,
 ) => ({ items: records.map(itemView), page, limit, total, totalRelation, hasMore, nextCursor });

@@ -1,5 +1,5 @@
 import type { Contract } from '../../contract/index.ts';
-import { createRecord, createRecords, getRecord } from '../content/service.ts';
+import { getRecord } from '../content/service.ts';
 import { pageView } from '../content/view.ts';
 import type { Handlers } from '../auth/procedure.ts';
 import { countTypes, gameDraft, type GameContext, listGames, relatedGames } from './service.ts';
@@ -8,9 +8,9 @@ import { gameSummaryView, gameView } from './view.ts';
 export const gameHandlers = (c: GameContext): Handlers<Contract['game']> => ({
   list: async (input, call) => pageView(input, await listGames(c, input, call), gameSummaryView),
   getById: async ({ id }, call) => gameView(await getRecord(c, id, call)),
-  create: (input, call) => createRecord(c, gameDraft(input), call, gameView),
+  create: (input, call) => c.publisher.create(c.kind, gameDraft(input), call, gameView),
   batchCreate: ({ games }, call) =>
-    createRecords(c, games.map(gameDraft), call, (made) => ({ items: made.map(gameView) })),
+    c.publisher.createAll(c.kind, games.map(gameDraft), call, (made) => ({ items: made.map(gameView) })),
   toggleFavorite: ({ gameId }, call) => c.toggles.favorite(c.kind, gameId, call, (state) => ({ gameId, ...state })),
   toggleReaction: ({ gameId, type }, call) =>
     c.toggles.react(c.kind, gameId, type, call, (state) => ({ gameId, ...state })),

@@ -1,24 +1,66 @@
-import type { ContentKind } from '../content/kind.ts';
-import { tagIdsOf } from '../content/tag-ids.ts';
+import { column, nullable, type RowOf, type StoredOf } from '../db/sql/table.ts';
+import { repositoryOf } from '../db/manager.ts';
+import type { ContentRow } from '../content/entity.ts';
+import { type ContentKind, tagIdsOf } from '../content/kind.ts';
+
+/** The members of `extraInfo` as they are stored; the original author has a column of its own. */
+export interface StoredExtraInfo {
+  originalName?: string | undefined;
+  fileSize?: string | undefined;
+  platforms?: string[] | undefined;
+  screenshots?: string[] | undefined;
+  downloads?: { name: string; url: string; password?: string | undefined }[] | undefined;
+}
+
+export const gameColumns = {
+  summary: {
+    coverUrl: nullable(column.text(2048)),
+    gameType: nullable(column.text(32)),
+    isFree: column.flag,
+    version: nullable(column.text(32)),
+  },
+  detail: {
+    description: nullable(column.longText),
+    originalAuthor: nullable(column.text(200)),
+    extraInfo: column.json<StoredExtraInfo>(),
+  },
+};
+
+/** The members that only games have, in lists, as they are stored. */
+export type StoredGameSummary = StoredOf<typeof gameColumns.summary>;
+/** The same of whole games. */
+export type StoredGame = StoredGameSummary & StoredOf<typeof gameColumns.detail>;
+
+type GameRow = ContentRow & RowOf<typeof gameColumns.summary & typeof gameColumns.detail>;
+
+export const gamesIn = repositoryOf<GameRow>('Game');
 
 const links = { tagTable: 'game_tags', foreignKey: 'game_id' };
 
 export const gameKind: ContentKind = {
   entity: 'Game',
   table: 'games',
+  columns: gameColumns,
+  indices: {
+    latest: ['createdAt', 'id', 'viewCount', 'likeCount', 'favoriteCount', 'gameType'],
+    type_latest: ['gameType', 'createdAt', 'id'],
+    views: ['viewCount', 'createdAt', 'id', 'gameType'],
+    type_views: ['gameType', 'viewCount', 'createdAt', 'id'],
+    likes: ['likeCount', 'createdAt', 'id', 'gameType'],
+    favorites: ['favoriteCount', 'createdAt', 'id', 'gameType'],
+    author: ['authorId', 'createdAt'],
+    original_author: ['originalAuthor', 'id'],
+  },
   ...links,
   favoriteTable: 'game_favorites',
   reactionTable: 'game_reactions',
   typeColumn: 'game_type',
   tagsAreKept: true,
-  typeSorts: ['latest', 'views'],
   countColumn: 'game_count',
-  summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
-  detailColumns: ['description', 'original_author', 'extra_info'],
-  searchedColumns: ['original_author', 'extra_info'],
-  searchedTexts: ({ original_author: author, extra_info: extraInfo }) => [
-    (JSON.parse(extraInfo ?? '{}') as { originalName?: string }).originalName,
-    author,
+  searched: ['originalAuthor', 'extraInfo'],
+  searchedTexts: ({ originalAuthor, extraInfo }) => [
+    (JSON.parse(extraInfo ?? '{}') as StoredExtraInfo).originalName,
+    originalAuthor,
   ],
   router: 'game',
   notFound: 'GAME_NOT_FOUND',

@@ -1,12 +1,10 @@
-import { readRows } from '../content/records.ts';
-import type { SharedColumns } from '../content/entity.ts';
+import { readRows, type StoredRecord } from '../content/records.ts';
 import type { Reader } from '../db/connection.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { type Fragment, readByIds, sourceOfFound } from '../db/sql/read-rows.ts';
 import { countFromDb, idFromBytes, idToBytes, listFromDb } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
-import type { GameSummaryColumns } from './entity.ts';
-import { gameKind } from './kind.ts';
+import { gameKind, type StoredGame, type StoredGameSummary } from './kind.ts';
 
 // SQL: each call runs these, whose scores the database computes.
 
@@ -18,13 +16,9 @@ const SAME_AUTHOR = 2;
 const TAG_PLACES = [2, 4, 8, 20] as const;
 const NO_TAG = 0;
 
-type RelatedRow = GameSummaryColumns & SharedColumns;
+type RelatedRow = StoredGameSummary & StoredRecord;
 
-interface RelatedGameRow {
-  game_type: string | null;
-  original_author: string | null;
-  tag_ids: string;
-}
+type RelatedGameRow = Pick<StoredGame & StoredRecord, 'gameType' | 'originalAuthor' | 'tagIds'>;
 
 interface GameCounts {
   /** All games. */
@@ -69,7 +63,7 @@ export const readRelated = async (
   const scored = await scoredGames(reader, key, game, limit);
   const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];
   const shape = { detail: false, viewerId };
-  const rows = await readRows<GameSummaryColumns>(reader, gameKind, shape, {
+  const rows = await readRows<StoredGameSummary>(reader, gameKind, shape, {
     ids: arms,
     order: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
   });
@@ -91,21 +85,23 @@ const gameCounts = {
       WHERE t.game_id = r.id) AS counted`,
   ],
   addTo: async <Row extends RelatedGameRow>(reader: Reader, rows: readonly Row[]): Promise<(Row & GameCounts)[]> => {
-    const { sql, parameters } = inList([NO_TAG, ...rows.flatMap(({ tag_ids: ids }) => listFromDb(ids))]);
+    const { sql, parameters } = inList([NO_TAG, ...rows.flatMap(({ tagIds }) => listFromDb(tagIds))]);
     const [tags, [{ total } = { total: 0 }]] = await Promise.all([
       reader.read<SourceTag>(`SELECT id, game_count AS n FROM tags WHERE id IN (${sql})`, parameters),
       reader.read<Pick<GameCounts, 'total'>>(`SELECT ${TOTAL}`),
     ]);
     return rows.map((row) => {
-      const own = new Set(listFromDb(row.tag_ids));
+      const own = new Set(listFromDb(row.tagIds));
       const counted = tags.filter(({ id }) => own.has(id)).map(({ id, n }) => `${id}:${n}`);
       return { ...row, total, counted: counted.join(',') || null };
     });
   },
 };
 
+const columns = 'r.game_type AS gameType, r.original_author AS originalAuthor, r.tag_ids AS tagIds';
+
 const readGame = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
-  const select = { table: gameKind.table, columns: 'r.game_type, r.original_author, r.tag_ids', foreign: gameCounts };
+  const select = { table: gameKind.table, columns, foreign: gameCounts };
   const [game] = await readByIds<RelatedGameRow, GameCounts>(reader, select, [key]);
   return game && { ...game, tags: sourceTags(game.counted) };
 };
@@ -122,7 +118,7 @@ const sourceTags = (tags: string | null): SourceTag[] =>
 const scoredGames = async (
   reader: Reader,
   key: Buffer,
-  { game_type, original_author, total, tags }: RelatedGame,
+  { gameType, originalAuthor, total, tags }: RelatedGame,
   limit: number,
 ): Promise<Fragment> => {
   const places = TAG_PLACES.find((n) => n >= tags.length) ?? tags.length;
@@ -134,7 +130,7 @@ const scoredGames = async (
   });
   const candidates = candidatesOf(
     padded.map(({ id }) => id),
-    original_author,
+    originalAuthor,
   );
   const source = await sourceOfFound(reader, gameKind.table, candidates);
   const shares = padded.map(() => 'CASE WHEN INSTR(g.tag_list, ?) > 0 THEN ? ELSE 0e0 END');
@@ -149,8 +145,8 @@ const scoredGames = async (
     ORDER BY score DESC, favorite_count DESC, id DESC LIMIT ?`,
     parameters: [
       ...padded.flatMap(({ id, weight }) => [`,${id},`, weight]),
-      game_type,
-      original_author,
+      gameType,
+      originalAuthor,
       ...source.parameters,
       key,
       limit,
@@ -174,10 +170,10 @@ const newest = (tier: Tier, where: string): string =>
     ORDER BY created_at DESC, id DESC LIMIT ?`;
 
 /** Enough games of the same type, and of all, even if those that are closer are among them. */
-const fillers = ({ game_type }: RelatedGame, limit: number): Fragment[] => {
+const fillers = ({ gameType }: RelatedGame, limit: number): Fragment[] => {
   const enough = 2 * limit + 1;
   return [
-    { sql: newest(1, 'WHERE game_type = ?'), parameters: [game_type, enough] },
+    { sql: newest(1, 'WHERE game_type = ?'), parameters: [gameType, enough] },
     { sql: newest(2, ''), parameters: [enough] },
   ];
 };

@@ -1,26 +1,44 @@
-import { type Contract, type InputOf, MAX_COUNTED_TYPES, timeRangeDays } from '../../contract/index.ts';
+import { type Contract, type InputOf, MAX_COUNTED_TYPES, type OutputOf, timeRangeDays } from '../../contract/index.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
-import type { ContentContext } from '../content/context.ts';
+import type { ContentContext } from '../content/service.ts';
 import type { Call } from '../auth/procedure.ts';
+import { readCounters } from '../content/write/counters.ts';
+import type { Reader } from '../db/connection.ts';
 import { readRelated } from './related.ts';
-import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
-import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
+import { gamesIn, type StoredExtraInfo, type StoredGame, type StoredGameSummary } from './kind.ts';
 
 /** The dependencies of the router `game`. */
-export type GameContext = ContentContext<GameSummaryColumns, GameColumns>;
+export type GameContext = ContentContext<StoredGameSummary, StoredGame>;
 
 type GameInput = InputOf<Contract['game']['create']>;
 type GameListInput = InputOf<Contract['game']['list']>;
 
 const DAY_MS = 86_400_000;
 
+const TYPES = 'games:';
+/** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
+export const AFTER_TYPES = 'games;';
+
+/** The counter of the games of a type; the counter of games without one ends in a colon. */
+export const typeCounter = (gameType: string | null): string => `${TYPES}${gameType ?? ''}`;
+
+/** Counts an author's games of each type. */
+export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId: string) =>
+  gamesIn(reader)
+    .createQueryBuilder('g')
+    .select('g.gameType', 'type')
+    .addSelect('COUNT(*)', 'n')
+    .where({ authorId })
+    .groupBy('g.gameType')
+    .getRawMany<{ type: string | null; n: number }>();
+
 /** Game types compare and are stored with their ASCII letters in upper case. */
 const upperCaseType = (gameType: string | undefined): string | undefined =>
   gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
-export const gameDraft = (input: GameInput): Draft<GameColumns> => {
+export const gameDraft = (input: GameInput): Draft<StoredGame> => {
   const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
   const gameType = upperCaseType(input.gameType) ?? null;
   return {
@@ -29,14 +47,14 @@ export const gameDraft = (input: GameInput): Draft<GameColumns> => {
     searchable: [extraInfo.originalName, originalAuthor],
     counters: [typeCounter(gameType)],
     type: gameType,
-    columns: {
+    own: {
       description: input.description ?? null,
-      cover_url: input.coverUrl ?? null,
-      game_type: gameType,
-      is_free: Number(input.isFree),
+      coverUrl: input.coverUrl ?? null,
+      gameType,
+      isFree: Number(input.isFree),
       version: input.version ?? null,
-      original_author: originalAuthor ?? null,
-      extra_info: JSON.stringify(extraInfo satisfies StoredExtraInfo),
+      originalAuthor: originalAuthor ?? null,
+      extraInfo: JSON.stringify(extraInfo satisfies StoredExtraInfo),
     },
   };
 };
@@ -46,7 +64,7 @@ export const listGames = (
   { reads, now }: GameContext,
   input: GameListInput,
   call: Call,
-): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
+): Promise<ListPage<ContentRecord<StoredGameSummary>>> => {
   const { timeRange } = input;
   const type = upperCaseType(input.gameType);
   const filters = {
@@ -56,9 +74,16 @@ export const listGames = (
   return reads.list(Object.assign(filters, input), call);
 };
 
-/** The number of games of each type, most frequent first, and of all types that are left out. */
-export const countTypes = ({ db }: GameContext, { caller, deadline }: Call): Promise<TypeCounts> =>
-  readTypeCounters((caller ? db : db.anonymous).within(deadline), MAX_COUNTED_TYPES);
+/** The number of games of each of the most frequent types, and of all types that are left out. */
+export const countTypes = async (
+  { db }: GameContext,
+  { caller, deadline }: Call,
+): Promise<OutputOf<Contract['game']['getTypeStats']>> => {
+  const reader = (caller ? db : db.anonymous).within(deadline);
+  const { highest, total } = await readCounters(reader, TYPES, MAX_COUNTED_TYPES);
+  const items = highest.map(({ name, n }) => ({ gameType: name.slice(TYPES.length) || null, count: n }));
+  return { items, otherCount: items.reduce((rest, { count }) => rest - count, total), total };
+};
 
 /** Games related to one, closest first. @throws AppError GAME_NOT_FOUND */
 export const relatedGames = async (
@@ -66,7 +91,7 @@ export const relatedGames = async (
   gameId: string,
   limit: number,
   { caller, deadline }: Call,
-): Promise<ContentRecord<GameSummaryColumns>[]> => {
+): Promise<ContentRecord<StoredGameSummary>[]> => {
   const reader = (caller ? db : db.anonymous).within(deadline);
   return withTags(reader, tags, await readRelated(reader, gameId, limit, caller?.userId));
 };

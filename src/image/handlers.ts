@@ -1,16 +1,16 @@
 import type { Contract } from '../../contract/index.ts';
-import { createRecord, createRecords, getRecord } from '../content/service.ts';
+import { getRecord } from '../content/service.ts';
 import { pageView } from '../content/view.ts';
 import type { Handlers } from '../auth/procedure.ts';
-import { type ImageContext, imagePostDraft, listImagePosts, updateImagePost } from './service.ts';
+import { type ImageContext, imagePostDraft, updateImagePost } from './service.ts';
 import { imagePostSummaryView, imagePostView } from './view.ts';
 
 export const imageHandlers = (c: ImageContext): Handlers<Contract['image']> => ({
-  list: async (input, call) => pageView(input, await listImagePosts(c, input, call), imagePostSummaryView),
+  list: async (input, call) => pageView(input, await c.reads.list(input, call), imagePostSummaryView),
   getById: async ({ id }, call) => imagePostView(await getRecord(c, id, call)),
-  create: (input, call) => createRecord(c, imagePostDraft(input), call, imagePostView),
+  create: (input, call) => c.publisher.create(c.kind, imagePostDraft(input), call, imagePostView),
   batchCreate: ({ posts }, call) =>
-    createRecords(c, posts.map(imagePostDraft), call, (made) => ({ items: made.map(imagePostView) })),
+    c.publisher.createAll(c.kind, posts.map(imagePostDraft), call, (made) => ({ items: made.map(imagePostView) })),
   update: (input, call) => updateImagePost(c, input, call, imagePostView),
   toggleFavorite: ({ imagePostId }, call) =>
     c.toggles.favorite(c.kind, imagePostId, call, (state) => ({ imagePostId, ...state })),

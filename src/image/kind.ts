@@ -1,22 +1,66 @@
-import type { ContentKind } from '../content/kind.ts';
-import { tagIdsOf } from '../content/tag-ids.ts';
+import { MAX_SUMMARY_IMAGES } from '../../contract/limits.ts';
+import { column, nullable, optioned, type RowOf, type StoredOf } from '../db/sql/table.ts';
+import { repositoryOf } from '../db/manager.ts';
+import type { ContentRow } from '../content/entity.ts';
+import { type ContentKind, tagIdsOf } from '../content/kind.ts';
+
+const columns = {
+  summary: {
+    /** JSON of the URLs that lists show. */
+    images: column.longText,
+    imageCount: optioned({ default: 0 }, column.count),
+  },
+  detail: {
+    description: nullable(column.longText),
+    /** JSON of the URLs that follow those in `images`, null for none. The last column, so that lists never come near it. */
+    moreImages: nullable(column.longText),
+  },
+};
+
+/** The members that only image posts have, in lists, as they are stored. */
+export type StoredImagePostSummary = StoredOf<typeof columns.summary>;
+/** The same of whole image posts. */
+export type StoredImagePost = StoredImagePostSummary & StoredOf<typeof columns.detail>;
+
+export type ImagePostRow = ContentRow & RowOf<typeof columns.summary & typeof columns.detail>;
+
+export const imagePostsIn = repositoryOf<ImagePostRow>('ImagePost');
 
 const links = { tagTable: 'image_post_tags', foreignKey: 'image_post_id' };
 
 export const imageKind: ContentKind = {
   entity: 'ImagePost',
   table: 'image_posts',
+  columns,
+  indices: {
+    latest: ['createdAt', 'id'],
+    views: ['viewCount', 'createdAt', 'id'],
+    author: ['authorId', 'createdAt'],
+  },
   ...links,
   favoriteTable: 'image_post_favorites',
   reactionTable: 'image_post_reactions',
   tagsAreKept: false,
-  typeSorts: [],
   countColumn: 'image_post_count',
-  summaryColumns: ['images', 'image_count'],
-  detailColumns: ['description', 'more_images'],
-  searchedColumns: [],
+  searched: [],
   searchedTexts: () => [],
   router: 'image',
   notFound: 'IMAGE_POST_NOT_FOUND',
   search: { code: 2, table: 'image_posts', hasTerms: true, tagIds: tagIdsOf(links, 'image_posts') },
+};
+
+/** The members that hold the images of a post. */
+export const imageMembers = (images: readonly string[]) => ({
+  images: JSON.stringify(images.slice(0, MAX_SUMMARY_IMAGES)),
+  imageCount: images.length,
+  moreImages: images.length > MAX_SUMMARY_IMAGES ? JSON.stringify(images.slice(MAX_SUMMARY_IMAGES)) : null,
+});
+
+/**
+ * All images of a post. Versions from before the other columns were there, which may run beside this one, put all of them
+ * into `images`: if these are not as many as lists show, they are all.
+ */
+export const imagesOf = ({ images, moreImages: more }: Pick<StoredImagePost, 'images' | 'moreImages'>): string[] => {
+  const first = JSON.parse(images) as string[];
+  return first.length === MAX_SUMMARY_IMAGES && more !== null ? first.concat(JSON.parse(more) as string[]) : first;
 };

@@ -1,64 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Contract, InputOf } from '../../contract/index.ts';
-import { type ContentRow, tagLinksIn } from '../content/entity.ts';
-import { imageKind } from './kind.ts';
-import type { ListPage } from '../content/read/list/list.ts';
+import { tagLinksIn } from '../content/entity.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
-import { showing } from '../content/write/replays.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
-import type { ContentContext } from '../content/context.ts';
+import type { ContentContext } from '../content/service.ts';
 import type { Transaction } from '../db/connection.ts';
 import { incrementAll } from '../db/sql/increment.ts';
 import { updateRow } from '../db/sql/update.ts';
 import { isId, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
+import { showing } from '../auth/idempotency/call.ts';
 import { quotaChecker, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { recordEvents } from '../event/outbox/record.ts';
 import type { Call } from '../auth/procedure.ts';
-import { keyOf, labelsOf } from '../search/document.ts';
-import { enqueueDocuments } from '../search/write-buffer.ts';
+import { enqueueDocuments, keyOf, labelsOf } from '../search/document.ts';
+import { byOwnSlug, makeMissingTags, seekTags, type Tag, tagSlugs, tagsOf } from '../content/tag/service.ts';
 import {
-  byOwnSlug,
-  findTags,
-  makeMissingTags,
-  resolvedSlugs,
-  slugsOf,
-  spellingsOf,
-  type Tag,
-  tagsOf,
-} from '../content/tag/service.ts';
-import { type ImagePostColumns, type ImagePostRow, imagePostsIn, type ImagePostSummaryColumns } from './entity.ts';
-import { imageColumns } from './images.ts';
+  imageKind,
+  imageMembers,
+  type ImagePostRow,
+  imagePostsIn,
+  type StoredImagePost,
+  type StoredImagePostSummary,
+} from './kind.ts';
 
 /** The dependencies of the router `image`. */
-export type ImageContext = ContentContext<ImagePostSummaryColumns, ImagePostColumns>;
+export type ImageContext = ContentContext<StoredImagePostSummary, StoredImagePost>;
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
-type ImageListInput = InputOf<Contract['image']['list']>;
 type UpdateInput = InputOf<Contract['image']['update']>;
 
-export const imagePostDraft = ({ title, images, description, tagNames }: ImagePostInput): Draft<ImagePostColumns> => ({
+export const imagePostDraft = ({ title, images, description, tagNames }: ImagePostInput): Draft<StoredImagePost> => ({
   title,
   tagNames: tagNames ?? [],
   searchable: [],
   counters: [],
-  columns: Object.assign(imageColumns(images), { description: description ?? null }),
+  own: Object.assign(imageMembers(images), { description: description ?? null }),
 });
-
-/** One page of image posts. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
-export const listImagePosts = (
-  { reads }: ImageContext,
-  input: ImageListInput,
-  call: Call,
-): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.list(input, call);
-
-/** The members of a row that hold the images, undefined for none given. */
-const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostRow> => {
-  if (images === undefined) return {};
-  const { images: first, image_count: imageCount, more_images: moreImages } = imageColumns(images);
-  return { images: first, imageCount, moreImages };
-};
 
 /**
  * Changes the given members of an image post; `view` makes the output of it.
@@ -68,21 +47,21 @@ export const updateImagePost = <Output extends object>(
   { writes, quotaOf, tags, now }: ImageContext,
   { id, tagNames, images, ...changes }: UpdateInput,
   call: Call<Caller>,
-  view: (post: ContentRecord<ImagePostColumns>) => Output,
+  view: (post: ContentRecord<StoredImagePost>) => Output,
 ): Promise<Output> => {
   const { userId } = call.caller;
   const look = async (tx: Transaction): Promise<Output> => view(await readRecord(tx, tags, imageKind, id, userId));
   const change = async (tx: Transaction): Promise<Output> => {
     const post = await lockOwnPost(tx, id, userId);
-    const given: Partial<OwnPost> = Object.fromEntries(
-      Object.entries(Object.assign(changes, imageMembers(images))).filter(
-        ([name, value]) => value !== undefined && value !== post[name as keyof OwnPost],
+    const given: Partial<ImagePostRow> = Object.fromEntries(
+      Object.entries(Object.assign(changes, images && imageMembers(images))).filter(
+        ([name, value]) => value !== undefined && value !== post[name as keyof ImagePostRow],
       ),
     );
     const replaced = tagNames && (await replaceTags(tx, id, tagNames, quotaOf(call.caller)));
     if (Object.keys(given).length > 0 || replaced) {
       const at = now();
-      const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: at };
+      const update: Partial<ImagePostRow> = { ...given, updatedAt: at };
       if (given.title !== undefined || replaced) {
         const current = replaced ?? (await tagsOf(tx, imageKind, id));
         update.searchText = recordSearchText(given.title ?? post.title, current);
@@ -105,22 +84,9 @@ export const updateImagePost = <Output extends object>(
   return writes.do({ deadline: call.deadline, idempotent }, change, { look });
 };
 
-const ownPost = {
-  id: true,
-  authorId: true,
-  title: true,
-  createdAt: true,
-  description: true,
-  images: true,
-  imageCount: true,
-  moreImages: true,
-} as const;
-type OwnPost = Pick<ContentRow & ImagePostRow, keyof typeof ownPost>;
-
 /** Locks a post of the user. */
-const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<OwnPost> => {
-  const post =
-    isId(id) && (await imagePostsIn(tx).findOne({ select: ownPost, where: { id }, ...tx.dialect.lockingRows }));
+const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<ImagePostRow> => {
+  const post = isId(id) && (await imagePostsIn(tx).findOne({ where: { id }, ...tx.dialect.lockingRows }));
   if (!post) throw new AppError(imageKind.notFound);
   if (post.authorId !== userId) throw new AppError('NOT_OWNER');
   return post;
@@ -134,21 +100,19 @@ const replaceTags = async (
   quota: Quota | undefined,
 ): Promise<Tag[] | undefined> => {
   const earlier = await tagsOf(tx, imageKind, id);
-  const spellings = spellingsOf(tagNames);
-  const sought = slugsOf(tagNames);
-  const tags = await findTags(tx, sought);
-  const slugs = resolvedSlugs(tags, sought);
+  const sought = await seekTags(tx, tagNames);
+  const slugs = tagSlugs(sought, tagNames);
   const present = earlier.map(({ slug }) => slug);
   if (isDeepStrictEqual(slugs, present)) return undefined;
   const counts = new Map(slugs.map((slug) => [slug, 1]));
   for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
   // Unchanged tags are locked with the others: see the lock order in content/write/publish.ts.
-  const existing = byOwnSlug([...tags.values(), ...earlier]);
+  const existing = byOwnSlug([...sought.found.values(), ...earlier]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
-  await makeMissingTags(tx, imageKind, spellings, counts, tags, quotaChecker(tx, quota));
-  const bySlug = byOwnSlug(tags.values());
+  await makeMissingTags(tx, imageKind, sought, counts, quotaChecker(tx, quota));
+  const bySlug = byOwnSlug(sought.found.values());
   const wanted = slugs.map((slug) => bySlug.get(slug) as Tag);
   if (earlier.length > 0) await tagLinksIn(tx, imageKind).delete({ recordId: id });
-  await insertTagLinks(tx, imageKind, [{ id: storedIdToBytes(id), tags: wanted }]);
+  await insertTagLinks(tx, imageKind, { row: { id: storedIdToBytes(id) }, tags: wanted });
   return wanted;
 };

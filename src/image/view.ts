@@ -2,24 +2,23 @@ import type { Contract, OutputOf } from '../../contract/index.ts';
 import { MAX_SUMMARY_IMAGES } from '../../contract/limits.ts';
 import type { ContentRecord } from '../content/records.ts';
 import { contentView } from '../content/view.ts';
-import type { ImagePostColumns, ImagePostSummaryColumns } from './entity.ts';
-import { imagesOf } from './images.ts';
+import { imagesOf, type StoredImagePost, type StoredImagePostSummary } from './kind.ts';
 
 type ImagePostSummary = OutputOf<Contract['image']['list']>['items'][number];
 type ImagePost = OutputOf<Contract['image']['getById']>;
 
 /** An image post as lists show it. Earlier versions, which may run beside this one, do not count the images. */
-export const imagePostSummaryView = (record: ContentRecord<ImagePostSummaryColumns>): ImagePostSummary => {
+export const imagePostSummaryView = (record: ContentRecord<StoredImagePostSummary>): ImagePostSummary => {
   const images = JSON.parse(record.row.images) as string[];
-  const isCounted = images.length === MAX_SUMMARY_IMAGES && record.row.image_count > 0;
+  const isCounted = images.length === MAX_SUMMARY_IMAGES && record.row.imageCount > 0;
   return Object.assign(contentView(record), {
     images: images.slice(0, MAX_SUMMARY_IMAGES),
-    imageCount: isCounted ? record.row.image_count : images.length,
+    imageCount: isCounted ? record.row.imageCount : images.length,
   });
 };
 
 /** A whole image post. */
-export const imagePostView = (record: ContentRecord<ImagePostColumns>): ImagePost => {
+export const imagePostView = (record: ContentRecord<StoredImagePost>): ImagePost => {
   const images = imagesOf(record.row);
   return Object.assign(imagePostSummaryView(record), {
     images,

@@ -1,3 +1,5 @@
+import type { Transaction } from '../db/connection.ts';
+import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { type Bytes, timeFromDb } from '../db/values.ts';
 
 /** A set of records that are searched together. */
@@ -55,3 +57,24 @@ export const labelsOf = (type: string | null | undefined, tagIds: readonly numbe
   ...(type === null || type === undefined ? [] : [typeLabel(type)]),
   ...tagIds.map(tagLabel),
 ];
+
+const insertion = insertInto('search_tail', ['kind', 'replaces', 'doc_key', 'text', 'labels']);
+
+/** Adds documents to the index. `replaces`: whether all of them replace earlier documents of their records. */
+export type EnqueueDocuments = (
+  tx: Transaction,
+  kind: SearchKind,
+  documents: readonly Document[],
+  replaces: boolean,
+) => Promise<unknown>;
+
+/**
+ * Adds documents to the index, from the commit of this transaction on. If they replace earlier documents of their records,
+ * the transaction holds the locks on these records.
+ */
+export const enqueueDocuments: EnqueueDocuments = (tx, kind, documents, replaces) =>
+  insertValues(
+    tx,
+    insertion,
+    documents.map(({ key, text, labels }) => [kind.code, Number(replaces), key, text, labels.join('\n')]),
+  );

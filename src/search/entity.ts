@@ -1,166 +1,90 @@
-import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
-import { columnTypes } from '../db/sql/columns.ts';
+import type { EntitySchema } from 'typeorm';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
-import type { Bytes } from '../db/values.ts';
+import { column, entityOf, optioned, primary, type RowOf } from '../db/sql/table.ts';
 import { KEY_BYTES } from './document.ts';
 
 /** The longest gram is a label: a name, `=`, and a value of 32 characters. */
 const GRAM_BYTES = 255;
 
 /** The index of a kind. */
-interface KindRow {
-  kind: number;
+const kindColumns = {
+  kind: primary(column.small),
   /** Grows with each change of segments. */
-  generation: number;
+  generation: column.big,
   /** Whether tail and segments together hold all records. */
-  ready: boolean;
+  ready: column.flag,
   /** The indexer that has the lease, and until when, in milliseconds. */
-  holder: number;
-  heldUntil: number;
-}
+  holder: column.big,
+  heldUntil: column.big,
+};
 
 /** A part of the index that never changes but for which of its documents count. */
-export interface SegmentRow {
-  id: number;
-  kind: number;
+const segmentColumns = {
+  id: primary(column.big),
+  kind: column.small,
   /** 0 for a segment of plain texts; n for grams that were merged n times. */
-  level: number;
-  state: number;
-  size: number;
+  level: column.small,
+  state: column.small,
+  size: column.count,
   /** How often documents of it were taken out. */
-  removals: number;
-  firstKey: Bytes;
-  lastKey: Bytes;
+  removals: column.count,
+  firstKey: column.bytes(KEY_BYTES),
+  lastKey: column.bytes(KEY_BYTES),
   /** The writer that builds it, and the time in milliseconds of its last change of state or growth. */
-  builder: number;
-  touched: number;
-}
+  builder: column.big,
+  touched: column.big,
+};
 
 export const segmentState = { building: 0, live: 1, dead: 2 } as const;
 
 /** A change that is in no segment yet: a new record, or one that replaces its entry in the segments. */
-interface TailRow {
-  id: number;
-  kind: number;
-  replaces: boolean;
-  docKey: Bytes;
-  text: string;
-  labels: string;
-}
+const tailColumns = {
+  id: optioned({ generated: 'increment' }, primary(column.big)),
+  kind: column.small,
+  replaces: column.flag,
+  docKey: column.bytes(KEY_BYTES),
+  text: column.longText,
+  labels: column.longText,
+};
+
+const segment = primary(column.big);
 
 /** Some of the keys of a segment, joined and sorted. */
-interface KeysRow {
-  segment: number;
-  chunk: number;
-  data: Bytes;
-}
-
+const keysColumns = { segment, chunk: primary(column.count), data: column.blob };
 /** The documents of a segment of level 0. */
-interface TextsRow {
-  segment: number;
-  data: Bytes;
-}
-
+const textsColumns = { segment, data: column.blob };
 /** The documents of a segment that hold a gram. */
-export interface BlockRow {
-  segment: number;
-  gram: Bytes;
-  data: Bytes;
-}
-
+const blockColumns = { segment, gram: primary(column.atMostBytes(GRAM_BYTES)), data: column.blob };
 /** Documents that were taken out of a segment together. */
-interface RemovalRow {
-  segment: number;
-  removal: number;
-  docs: Bytes;
-}
+const removalColumns = { segment, removal: primary(column.count), docs: column.blob };
 
-export const searchKindsIn = repositoryOf<KindRow>('SearchKind');
-export const tailIn = repositoryOf<TailRow>('SearchTail');
+export type SegmentRow = RowOf<typeof segmentColumns>;
+export type BlockRow = RowOf<typeof blockColumns>;
+
+export const searchKindsIn = repositoryOf<RowOf<typeof kindColumns>>('SearchKind');
+export const tailIn = repositoryOf<RowOf<typeof tailColumns>>('SearchTail');
 export const segmentsIn = repositoryOf<SegmentRow>('SearchSegment');
-export const segmentKeysIn = repositoryOf<KeysRow>('SearchKeys');
-export const segmentTextsIn = repositoryOf<TextsRow>('SearchTexts');
-export const removalsIn = repositoryOf<RemovalRow>('SearchRemoval');
+export const segmentKeysIn = repositoryOf<RowOf<typeof keysColumns>>('SearchKeys');
+export const segmentTextsIn = repositoryOf<RowOf<typeof textsColumns>>('SearchTexts');
+export const removalsIn = repositoryOf<RowOf<typeof removalColumns>>('SearchRemoval');
 
 /**
  * The tables of the search index. Records that changed wait in the tail, which each search reads; segments hold all
  * others, in the order of their keys: first a few hundred texts as they are, then, merged, for each gram a block with the
  * documents that hold it. See `Indexer` for how records move, and `SearchIndex` for how they are found.
  */
-export const searchEntities = (engine: Engine): EntitySchema[] => {
-  const isSqlite = engine === 'sqlite';
-  const { longText, count, small, flag } = columnTypes(engine);
-  const big = { type: isSqlite ? 'integer' : 'bigint' } as const;
-  const blob = { type: isSqlite ? 'blob' : 'mediumblob' } as const;
-  const key = (isSqlite
-    ? { type: 'blob' }
-    : { type: 'binary', length: KEY_BYTES }) satisfies EntitySchemaColumnOptions as EntitySchemaColumnOptions;
-  const gram = (isSqlite
-    ? { type: 'blob' }
-    : { type: 'varbinary', length: GRAM_BYTES }) satisfies EntitySchemaColumnOptions as EntitySchemaColumnOptions;
-  const primary = { primary: true } as const;
-  const segment = { ...big, ...primary };
-  return [
-    new EntitySchema<KindRow>({
-      name: 'SearchKind',
-      tableName: 'search_kinds',
-      columns: {
-        kind: { ...small, ...primary },
-        generation: big,
-        ready: flag,
-        holder: big,
-        heldUntil: { ...big, name: 'held_until' },
-      },
-    }),
-    new EntitySchema<TailRow>({
-      name: 'SearchTail',
-      tableName: 'search_tail',
-      columns: {
-        id: { ...big, ...primary, generated: 'increment' },
-        kind: small,
-        replaces: flag,
-        docKey: { ...key, name: 'doc_key' },
-        text: longText,
-        labels: longText,
-      },
-    }),
-    new EntitySchema<SegmentRow>({
-      name: 'SearchSegment',
-      tableName: 'search_segments',
-      columns: {
-        id: segment,
-        kind: small,
-        level: small,
-        state: small,
-        size: count,
-        removals: count,
-        firstKey: { ...key, name: 'first_key' },
-        lastKey: { ...key, name: 'last_key' },
-        builder: big,
-        touched: big,
-      },
-      indices: [{ name: 'search_segments_kind', columns: ['kind', 'state'] }],
-    }),
-    new EntitySchema<KeysRow>({
-      name: 'SearchKeys',
-      tableName: 'search_keys',
-      columns: { segment, chunk: { ...count, ...primary }, data: blob },
-    }),
-    new EntitySchema<TextsRow>({
-      name: 'SearchTexts',
-      tableName: 'search_texts',
-      columns: { segment, data: blob },
-    }),
-    new EntitySchema<BlockRow>({
-      name: 'SearchBlock',
-      tableName: 'search_blocks',
-      columns: { segment, gram: { ...gram, ...primary }, data: blob },
-    }),
-    new EntitySchema<RemovalRow>({
-      name: 'SearchRemoval',
-      tableName: 'search_removals',
-      columns: { segment, removal: { ...count, ...primary }, docs: blob },
-    }),
-  ];
-};
+export const searchEntities = (engine: Engine): EntitySchema[] => [
+  entityOf(engine, { name: 'SearchKind', tableName: 'search_kinds', columns: kindColumns }),
+  entityOf(engine, { name: 'SearchTail', tableName: 'search_tail', columns: tailColumns }),
+  entityOf(engine, {
+    name: 'SearchSegment',
+    tableName: 'search_segments',
+    columns: segmentColumns,
+    indices: [{ name: 'search_segments_kind', columns: ['kind', 'state'] }],
+  }),
+  entityOf(engine, { name: 'SearchKeys', tableName: 'search_keys', columns: keysColumns }),
+  entityOf(engine, { name: 'SearchTexts', tableName: 'search_texts', columns: textsColumns }),
+  entityOf(engine, { name: 'SearchBlock', tableName: 'search_blocks', columns: blockColumns }),
+  entityOf(engine, { name: 'SearchRemoval', tableName: 'search_removals', columns: removalColumns }),
+];

@@ -4,8 +4,7 @@ import type { Deadline } from '../base/deadline.ts';
 import { firstKeyOf, type SearchKind } from './document.ts';
 import { type GramPlan, matchBlocks, matchesText, matchTexts, planGrams, type Sought } from './match.ts';
 import { START } from './grams.ts';
-import { GRACE_MS } from './sizes.ts';
-import type { Segment } from './segment.ts';
+import { GRACE_MS, type Segment } from './segment.ts';
 import { SearchStore, type IndexState } from './store.ts';
 
 /** More rows in the tail than these are not read by a search: it does without the index until they are indexed. */

@@ -48,10 +48,10 @@ export interface Rank {
   isThere: boolean;
 }
 
-interface StateColumns {
+interface StateRow {
   id: number;
   ready: number | null;
-  doc_key: Bytes | null;
+  docKey: Bytes | null;
   text: string | null;
   labels: string | null;
 }
@@ -94,8 +94,8 @@ export class SearchStore {
   /** Reads the mutable state in one statement, with at most `tailRows` rows of the tail. Undefined before the migrations. */
   async state(kind: SearchKind, terms: readonly string[], tailRows: number): Promise<IndexState | undefined> {
     const sought = padded(terms);
-    const rows = await this.#reader.read<StateColumns>(
-      `SELECT id, NULL AS ready, doc_key, CASE WHEN hit = 1 THEN text END AS text, labels FROM (
+    const rows = await this.#reader.read<StateRow>(
+      `SELECT id, NULL AS ready, doc_key AS docKey, CASE WHEN hit = 1 THEN text END AS text, labels FROM (
         SELECT id, replaces, doc_key, text, labels,
           CASE WHEN ${sought.map(() => 'INSTR(text, ?) > 0').join(' AND ')} THEN 1 ELSE 0 END AS hit
         FROM search_tail WHERE kind = ?
@@ -106,7 +106,7 @@ export class SearchStore {
     );
     const own = rows.find((row) => row.ready !== null);
     if (!own) return undefined;
-    const tail = rows.flatMap(({ id, doc_key: key, text, labels }) =>
+    const tail = rows.flatMap(({ id, docKey: key, text, labels }) =>
       key === null ? [] : [{ id, key: copyOf(key), text: text ?? undefined, labels: splitLabels(labels ?? '') }],
     );
     return { generation: own.id, ready: own.ready === 1, tail };

@@ -1,72 +1,60 @@
-import { EntitySchema } from 'typeorm';
-import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
+import type { EntitySchema } from 'typeorm';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
-import type { Bytes } from '../db/values.ts';
+import {
+  column,
+  entityOf,
+  nullable,
+  optioned,
+  picked,
+  primary,
+  type RowOf,
+  selected,
+  type StoredOf,
+} from '../db/sql/table.ts';
+import type { SearchKind } from '../search/document.ts';
 
-export interface UserRow {
-  id: string;
-  nickname: string;
-  bio: string | null;
-  pronouns: string | null;
-  website: string | null;
-  location: string | null;
-  socialLinks: Record<string, string>;
-  avatar: string | null;
-  gameCount: number;
-  imagePostCount: number;
+/** How search sees users: by their nicknames. */
+export const userSearch: SearchKind = { code: 3, table: 'users', hasTerms: false };
+
+/** The columns that a profile shows. */
+const profileColumns = {
+  id: primary(column.id),
+  nickname: column.text(50),
+  bio: nullable(column.longText),
+  pronouns: nullable(column.text(50)),
+  website: nullable(column.text(2048)),
+  location: nullable(column.text(100)),
+  socialLinks: column.json<Record<string, string>>(),
+  avatar: nullable(column.text(2048)),
+  gameCount: optioned({ default: 0 }, column.count),
+  imagePostCount: optioned({ default: 0 }, column.count),
+  createdAt: column.time,
+  updatedAt: column.time,
+};
+
+const userColumns = {
+  ...profileColumns,
   /** The normalised nickname. */
-  searchText: string;
-  createdAt: Date;
-  updatedAt: Date;
+  searchText: column.longText,
   /** Since when the user's keys are refused. */
-  suspendedAt: Date | null;
+  suspendedAt: nullable(column.time),
   /** Since when the user's records are hidden. */
-  hiddenAt: Date | null;
-}
+  hiddenAt: nullable(column.time),
+};
 
-/** The columns of a profile, as the drivers return them. */
-export interface UserColumns {
-  id: Bytes;
-  nickname: string;
-  bio: string | null;
-  pronouns: string | null;
-  website: string | null;
-  location: string | null;
-  /** JSON of a map. */
-  social_links: string;
-  avatar: string | null;
-  game_count: number;
-  image_post_count: number;
-  created_at: string;
-  updated_at: string;
-}
+const summaryColumns = picked(profileColumns, 'id', 'nickname', 'avatar');
 
-export type UserSummaryColumns = Pick<UserColumns, 'id' | 'nickname' | 'avatar'>;
+export type UserRow = RowOf<typeof userColumns>;
+/** A profile, as it is stored. */
+export type StoredProfile = StoredOf<typeof profileColumns>;
+/** A user in a list, as it is stored. */
+export type StoredUserSummary = StoredOf<typeof summaryColumns>;
+
+export const SELECT_PROFILES = `SELECT ${selected(profileColumns, 'u')} FROM users u`;
+export const SELECT_SUMMARIES = `SELECT ${selected(summaryColumns, 'u')} FROM users u`;
 
 export const usersIn = repositoryOf<UserRow>('User');
 
-export const userEntity = (engine: Engine): EntitySchema<UserRow> => {
-  const { id, text, longText, count, time } = columnTypes(engine);
-  return new EntitySchema<UserRow>({
-    name: 'User',
-    tableName: 'users',
-    columns: {
-      id: { ...id, primary: true, transformer: idTransformer },
-      nickname: text(50),
-      bio: { ...longText, nullable: true },
-      pronouns: { ...text(50), nullable: true },
-      website: { ...text(2048), nullable: true },
-      location: { ...text(100), nullable: true },
-      socialLinks: { ...longText, name: 'social_links', transformer: jsonTransformer },
-      avatar: { ...text(2048), nullable: true },
-      gameCount: { ...count, name: 'game_count', default: 0 },
-      imagePostCount: { ...count, name: 'image_post_count', default: 0 },
-      searchText: { ...longText, name: 'search_text' },
-      createdAt: { ...time, name: 'created_at' },
-      updatedAt: { ...time, name: 'updated_at' },
-      suspendedAt: { ...time, name: 'suspended_at', nullable: true },
-      hiddenAt: { ...time, name: 'hidden_at', nullable: true },
-    },
-  });
-};
+export const userEntity = (engine: Engine): EntitySchema =>
+  entityOf(engine, { name: 'User', tableName: 'users', columns: userColumns });

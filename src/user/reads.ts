@@ -3,13 +3,10 @@ import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { idFromBytes, storedIdToBytes } from '../db/values.ts';
-import type { UserColumns } from './entity.ts';
-
-const COLUMNS =
-  'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
+import { SELECT_PROFILES, type StoredProfile } from './entity.ts';
 
 /** Reads profiles by id. Waiting calls share their queries. */
-export type ProfileReads = BatchLoader<string, UserColumns | undefined>;
+export type ProfileReads = BatchLoader<string, StoredProfile | undefined>;
 
 export const profileReads = (db: Database): ProfileReads =>
   new BatchLoader({
@@ -21,8 +18,8 @@ export const profileReads = (db: Database): ProfileReads =>
   });
 
 /** The profiles of users, by id. SQL: each read of a profile runs it. */
-export const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, UserColumns>> => {
+export const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, StoredProfile>> => {
   const { sql, parameters } = inList([...ids].map(storedIdToBytes));
-  const users = await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id IN (${sql})`, parameters);
+  const users = await reader.read<StoredProfile>(`${SELECT_PROFILES} WHERE id IN (${sql})`, parameters);
   return new Map(users.map((user) => [idFromBytes(user.id), user]));
 };

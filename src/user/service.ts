@@ -9,18 +9,23 @@ import { updateRow } from '../db/sql/update.ts';
 import { type Bytes, idFromBytes, idToBytes, isId, newId, storedIdToBytes } from '../db/values.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { AppError } from '../base/errors.ts';
-import { type Document, idOfKey, keyOf } from '../search/document.ts';
+import { type Document, type EnqueueDocuments, enqueueDocuments, idOfKey, keyOf } from '../search/document.ts';
 import { START } from '../search/grams.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Writes } from '../auth/idempotency/writes.ts';
 import type { Call } from '../auth/procedure.ts';
 import { recordEvents } from '../event/outbox/record.ts';
 import type { SearchIndex } from '../search/search-index.ts';
-import { enqueueDocuments, type EnqueueDocuments } from '../search/write-buffer.ts';
 import { normalise } from '../search/text.ts';
-import { type UserColumns, type UserRow, type UserSummaryColumns, usersIn } from './entity.ts';
+import {
+  SELECT_SUMMARIES,
+  type StoredProfile,
+  type StoredUserSummary,
+  type UserRow,
+  userSearch,
+  usersIn,
+} from './entity.ts';
 import { type ProfileReads, readUsers } from './reads.ts';
-import { userSearch } from './kind.ts';
 
 /** The dependencies of the router `user`. */
 export interface UserContext {
@@ -41,12 +46,12 @@ const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Docum
   labels: [],
 });
 
-/** Stores users; `note` adds them to the search index. */
+/** Stores users; `enqueue` adds them to the search index. */
 export const insertUsers = async (
   tx: Transaction,
   users: readonly NewUser[],
   now: Date,
-  note: EnqueueDocuments = enqueueDocuments,
+  enqueue: EnqueueDocuments = enqueueDocuments,
 ): Promise<void> => {
   await insertRows(
     tx,
@@ -59,7 +64,7 @@ export const insertUsers = async (
       ...user,
     })),
   );
-  await note(tx, userSearch, users.map(userDocument), false);
+  await enqueue(tx, userSearch, users.map(userDocument), false);
   await recordEvents(
     tx,
     users.map(({ id }) => ({ type: 'user.created' as const, record: storedIdToBytes(id) })),
@@ -111,7 +116,7 @@ export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> 
 };
 
 /** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
-export const readUser = async (reader: Reader, id: string): Promise<UserColumns> => {
+export const readUser = async (reader: Reader, id: string): Promise<StoredProfile> => {
   const user = idToBytes(id) && (await readUsers(reader, [id])).get(id);
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
@@ -143,7 +148,7 @@ export const getUser = async (
   { profiles }: Pick<UserContext, 'profiles'>,
   id: string,
   { deadline }: Pick<Call, 'deadline'>,
-): Promise<UserColumns> => {
+): Promise<StoredProfile> => {
   const user = idToBytes(id) && (await profiles.load(id, deadline));
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
@@ -165,7 +170,7 @@ export const updateUser = <Output extends object>(
   { writes, now }: UserContext,
   changes: Changes,
   call: Call<Caller>,
-  view: (user: UserColumns) => Output,
+  view: (user: StoredProfile) => Output,
 ): Promise<Output> => {
   const id = call.caller.userId;
   const look = async (tx: Transaction): Promise<Output> => view(await readUser(tx, id));
@@ -196,7 +201,7 @@ export const searchUsers = async (
   query: string,
   limit: number,
   { deadline }: Call,
-): Promise<{ users: UserSummaryColumns[]; hasMore: boolean }> => {
+): Promise<{ users: StoredUserSummary[]; hasMore: boolean }> => {
   const text = normalise(query).trim();
   const reader = db.within(deadline);
   const began = performance.now();
@@ -227,21 +232,18 @@ const findUsers = async (
 };
 
 /** The users with these ids, in their order. SQL: each search of users runs it, or the one below. */
-const readSummaries = async (reader: Reader, ids: readonly Bytes[]): Promise<UserSummaryColumns[]> => {
+const readSummaries = async (reader: Reader, ids: readonly Bytes[]): Promise<StoredUserSummary[]> => {
   if (ids.length === 0) return [];
   const { sql, parameters } = inList(ids);
-  const rows = await reader.read<UserSummaryColumns>(
-    `SELECT id, nickname, avatar FROM users WHERE id IN (${sql})`,
-    parameters,
-  );
+  const rows = await reader.read<StoredUserSummary>(`${SELECT_SUMMARIES} WHERE id IN (${sql})`, parameters);
   const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
   return ids.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
 };
 
 /** The same without the index. */
-const scanUsers = (reader: Reader, text: string, limit: number): Promise<UserSummaryColumns[]> =>
-  reader.read<UserSummaryColumns>(
-    `SELECT id, nickname, avatar FROM users WHERE INSTR(search_text, ?) > 0
+const scanUsers = (reader: Reader, text: string, limit: number): Promise<StoredUserSummary[]> =>
+  reader.read<StoredUserSummary>(
+    `${SELECT_SUMMARIES} WHERE INSTR(search_text, ?) > 0
     ORDER BY INSTR(search_text, ?) = 1 DESC, id LIMIT ?`,
     [text, text, limit],
   );

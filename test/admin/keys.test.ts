@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Database } from '../../src/db/database.ts';
-import { createKey, findKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
+import { createKey, type KeyInfo, listKeys, readKey, revokeKey } from '../../src/auth/service.ts';
 import { type Caller, KeyVerifier } from '../../src/auth/verifier.ts';
 import { scopes } from '../../contract/index.ts';
 import { AppError } from '../../src/base/errors.ts';
@@ -345,7 +345,7 @@ describe('keys prune', () => {
     const pruned = await keys('prune', '--ended-before', '2020-06-01', '--yes', '--json');
     expect(JSON.parse(pruned.stdout)).toMatchObject({ id: ended.id, state: 'expired' });
     expect(pruned.stderr).toBe('Deleted 1.\n');
-    expect(await findKey(db, ended.id)).toBeUndefined();
+    await expect(readKey(db, ended.id)).rejects.toThrow('KEY_UNKNOWN');
     const { stdout } = await runCommand(['audit', 'list', '--json'], { env: { DATABASE_URL: database.url } });
     expect(stdout).toContain(`"action":"keys prune","subject":"key ${ended.id}"`);
 

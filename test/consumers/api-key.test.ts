@@ -4,11 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_FAILED_CALLS, MAX_KEYS, type Scope } from '../../contract/index.ts';
-import { entriesIn } from '../../src/auth/audit/entity.ts';
-import { idempotencyRecordsIn } from '../../src/auth/idempotency/entity.ts';
+import { entriesIn } from '../../src/auth/audit/log.ts';
+import { idempotencyRecordsIn } from '../../src/auth/idempotency/records.ts';
 import { keysIn } from '../../src/auth/entity.ts';
 import { findEndedKeys, sweepKeys } from '../../src/auth/key-sweep.ts';
-import { createKey, findKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
+import { createKey, readKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
 import { failedCallsIn } from '../../src/consumers/entity.ts';
 import { readFailedCalls, sweepFailedCalls } from '../../src/consumers/use/failed-calls.ts';
 import { UseRecorder } from '../../src/consumers/use/recorder.ts';
@@ -113,7 +113,7 @@ describe('a user', () => {
     expect((await app.call('apiKey.rotate', { id: sibling.id }, manager.key)).expiresAt).toBe(end);
     const next = await app.call('apiKey.rotate', { id: made.id }, made.secret!);
     expect(lifetimeOf(next)).toBe(lifetimeOf(made));
-    await db.transaction((tx) => keysIn(tx).update({ id: manager.id }, { scopes: 'key:write' }));
+    await db.transaction((tx) => keysIn(tx).update({ id: manager.id }, { scopes: ['key:write'] }));
     expect((await refusal('apiKey.create', { name: 'x', scopes: ['user:read'] }, 403, manager.key)).reason).toBe(
       'API_KEY_WIDER',
     );
@@ -172,7 +172,7 @@ describe('a user', () => {
     expect(JSON.parse(entry!.before!)).toMatchObject({ userId: user.id, name: 'old', lastUsedAt: past.toISOString() });
 
     expect(await revokeKey(db, root, end, undefined, true)).toBe(1);
-    expect((await findKey(db, living))?.revokedAt).toEqual(end);
+    expect((await readKey(db, living)).revokedAt).toEqual(end);
     const last = new Date('2001-01-04');
     while ((await sweepKeys(db, last, by)) > 0);
     expect(await keysIn(db).countBy({ name: 'old' })).toBe(0);

@@ -66,7 +66,7 @@ describe('on shards', () => {
 
   test('a page keeps its order and its totals', async () => {
     const rows = await readRows<{ total: number }>(sharded, gameKind, shape, page);
-    expect(rows.map(({ total, favorite_count: n }) => [total, n])).toEqual([
+    expect(rows.map(({ total, favoriteCount }) => [total, favoriteCount])).toEqual([
       [6, 1],
       [6, 0],
       [6, 0],

@@ -8,7 +8,7 @@ import { type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm'
 import type { Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
-import type { ImagePostColumns } from '../../src/image/entity.ts';
+import type { StoredImagePost } from '../../src/image/kind.ts';
 import { schema } from '../../src/app/schema.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { seed } from '../../src/sandbox/seed/service.ts';
@@ -135,8 +135,8 @@ describe('the migration that sets the first images of a post apart', () => {
     const db = await open(await aDatabaseBefore(), schema.migrations.slice(0, 4));
     const list = (columns: string) => db.read(`SELECT ${columns} FROM image_posts ORDER BY image_count`);
     await db.migrate();
-    const after = (await list('images, image_count, more_images')) as ImagePostColumns[];
-    const found = after.map(({ images, image_count: n, more_images: more }) => [
+    const after = (await list('images, image_count AS imageCount, more_images AS moreImages')) as StoredImagePost[];
+    const found = after.map(({ images, imageCount: n, moreImages: more }) => [
       JSON.parse(images),
       n,
       more === null ? null : JSON.parse(more),

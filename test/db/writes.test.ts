@@ -313,8 +313,9 @@ describe('writes', () => {
         authors.map(({ id }, n) =>
           app.context.routers.game.publisher.create(
             gameKind,
-            { draft: gameDraft({ title: sent(n), isFree: true, tagNames: ['of some'] }), quota: undefined, view: asIs },
+            gameDraft({ title: sent(n), isFree: true, tagNames: ['of some'] }),
             callOf(id),
+            asIs,
           ),
         ),
       );
@@ -344,8 +345,9 @@ describe('writes', () => {
       const create = (n: number, title = sent(n)) =>
         app.context.routers.game.publisher.create(
           gameKind,
-          { draft: gameDraft({ title, isFree: true }), quota: undefined, view: ({ row }) => row.title },
+          gameDraft({ title, isFree: true }),
           callOf(users[n]!.id),
+          ({ row }) => row.title,
         );
       // No column takes a text that is none.
       const outcomes = await Promise.allSettled([create(0), create(1), create(2, null as never), create(3)]);

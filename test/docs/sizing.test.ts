@@ -11,7 +11,7 @@ import { KEPT_DAYS } from '../../src/consumers/use/counts.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { PROGRESS_TABLE } from '../../src/db/migration/steps.ts';
 import { MOST_CONNECTIONS } from '../../src/db/mysql/open.ts';
-import { defaultSizes } from '../../src/search/sizes.ts';
+import { defaultSizes } from '../../src/search/segment.ts';
 import { startApp } from '../harness/app/app.ts';
 
 const guide = readFileSync('docs/sizing.md', 'utf8');

@@ -1,7 +1,7 @@
 import type { ContentKind } from '../../content/kind.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { gameKind } from '../../game/kind.ts';
-import { typeCounter } from '../../game/type-counters.ts';
+import { typeCounter } from '../../game/service.ts';
 import { imageKind } from '../../image/kind.ts';
 
 export const removableGames: RemovableKind = { kind: gameKind, countersOf: (type) => [typeCounter(type)] };

@@ -2,11 +2,12 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
-import { type HiddenState, readHidden, type RecordColumns } from './hidden/read.ts';
-import type { ContentKind } from '../../content/kind.ts';
+import { type HiddenState, readHidden, type AnyRecord } from './hidden/read.ts';
+import { type ContentKind, ownColumns, typeIn } from '../../content/kind.ts';
 import { readRecordMap } from '../../content/records.ts';
 import { currentTags, type TagName } from '../../content/tag/dictionary.ts';
 import type { Database } from '../../db/database.ts';
+import { columnName } from '../../db/sql/table.ts';
 import { idFromBytes, idToBytes, isId, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { commandOf } from './kinds.ts';
@@ -46,31 +47,26 @@ const jsonOf = (value: unknown): unknown => {
   }
 };
 
-const stateOf = (
-  kind: ContentKind,
-  row: RecordColumns,
-  tags: readonly TagName[],
-  hidden?: HiddenState,
-): RecordState => ({
+const stateOf = (kind: ContentKind, row: AnyRecord, tags: readonly TagName[], hidden?: HiddenState): RecordState => ({
   id: idFromBytes(row.id),
   title: row.title,
-  author: { id: idFromBytes(row.author_id), nickname: row.author_nickname },
-  type: kind.typeColumn === undefined ? null : (row[kind.typeColumn] as string | null),
+  author: { id: idFromBytes(row.authorId), nickname: row.authorNickname },
+  type: typeIn(kind, row) as string | null,
   tags: tags.map(({ name }) => name),
-  views: row.view_count,
-  likes: row.like_count,
-  dislikes: row.dislike_count,
-  favorites: row.favorite_count,
+  views: row.viewCount,
+  likes: row.likeCount,
+  dislikes: row.dislikeCount,
+  favorites: row.favoriteCount,
   isHidden: hidden !== undefined,
   hiddenAt: hidden?.hiddenAt?.toISOString() ?? null,
   hiddenReason: hidden?.reason ?? null,
   authorHiddenAt: hidden?.authorHiddenAt?.toISOString() ?? null,
-  createdAt: timeFromDb(row.created_at),
-  updatedAt: timeFromDb(row.updated_at),
+  createdAt: timeFromDb(row.createdAt),
+  updatedAt: timeFromDb(row.updatedAt),
   details: Object.fromEntries(
-    [...kind.summaryColumns, ...kind.detailColumns]
-      .filter((column) => column !== kind.typeColumn)
-      .map((column) => [column, jsonOf(row[column])]),
+    Object.keys(ownColumns(kind))
+      .map((member): [name: string, value: unknown] => [columnName(ownColumns(kind), member), jsonOf(row[member])])
+      .filter(([name]) => name !== kind.typeColumn),
   ),
 });
 
@@ -81,7 +77,7 @@ export const readRecordState = async (db: Database, kind: ContentKind, id: strin
   if (shown) return stateOf(kind, shown.row, shown.tags);
   const hidden = isId(id) && (await readHidden(db, kind, id));
   if (!hidden) throw new AppError(kind.notFound, { hint: id });
-  const [tags = []] = await currentTags.namesOf(db, [hidden.row.tag_ids]);
+  const [tags = []] = await currentTags.namesOf(db, [hidden.row.tagIds]);
   return stateOf(kind, hidden.row, tags, hidden.state);
 };
 

@@ -24,7 +24,7 @@ const nowOf = ({ name }: Actor): Actor => ({ name, now: currentDate() });
 export const noteRecords =
   ({ by, action, subject, after, isNameless = false }: Reason, { table }: ContentKind) =>
   async (tx: Transaction, records: readonly RecordToDelete[]): Promise<void> => {
-    const gone = records.map(({ id, title, author_id: authorId }) => ({
+    const gone = records.map(({ id, title, authorId }) => ({
       id: idFromBytes(id),
       title,
       authorId: idFromBytes(authorId),

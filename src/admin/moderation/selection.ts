@@ -74,12 +74,12 @@ export const selectHidden: Select<SelectedHidden> = async function* (db, kind, s
     const found = rows
       .filter(({ kept }) => {
         const texts = [kept.title, ...kind.searchedTexts(kept as never), ...keptTagNames(kept)];
-        const at = new Date(timeFromDb(kept.created_at));
+        const at = new Date(timeFromDb(kept.createdAt));
         return at >= since && (until === undefined || at < until) && holds(searchText(texts), terms);
       })
       .map((row) => ({
         id: row.recordId,
-        createdAt: timeFromDb(row.kept.created_at),
+        createdAt: timeFromDb(row.kept.createdAt),
         authorId: row.authorId,
         title: row.kept.title,
         hiddenAt: row.hiddenAt?.toISOString() ?? null,

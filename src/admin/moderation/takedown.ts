@@ -138,7 +138,7 @@ export const unhideRecord = async (db: Database, removable: RemovableKind, id: s
     throw isThere ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
   }
   if (hidden.state.reason === null && hidden.state.authorHiddenAt !== null) {
-    const author = idFromBytes(hidden.row.author_id);
+    const author = idFromBytes(hidden.row.authorId);
     throw new UnhideError(`${id} is hidden with its author, and comes back with: users unsuspend ${author}`);
   }
   return (await unhideAll(db, removable, [key], by)) > 0;

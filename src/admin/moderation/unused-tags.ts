@@ -3,8 +3,7 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import { listFromDb } from '../../db/values.ts';
 import type { Database } from '../../db/database.ts';
 import type { Transaction } from '../../db/connection.ts';
-import { tagLinksIn } from '../../content/entity.ts';
-import { type TagRow, tagsIn } from '../../content/tag/entity.ts';
+import { tagLinksIn, type TagRow, tagsIn } from '../../content/entity.ts';
 import { readHiddenTagIds } from './hidden/read.ts';
 import { removableKinds } from './kinds.ts';
 

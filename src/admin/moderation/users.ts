@@ -81,7 +81,7 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
     suspendedAt: status.suspendedAt?.toISOString() ?? null,
     hiddenAt: status.hiddenAt?.toISOString() ?? null,
     createdAt,
-    updatedAt: timeFromDb(user.updated_at),
+    updatedAt: timeFromDb(user.updatedAt),
   };
 };
 

@@ -1,7 +1,7 @@
 import { inParts } from '../../db/manager.ts';
 import { type FindOptionsWhere, In, Like } from 'typeorm';
 import { scopes } from '../../../contract/index.ts';
-import { type AuditRow, entriesIn } from '../../auth/audit/entity.ts';
+import { type AuditRow, entriesIn } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { NIL_ID } from '../../db/values.ts';

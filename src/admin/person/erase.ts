@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.ts';
 import { isId } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
-import { defaultSizes } from '../../search/sizes.ts';
+import { defaultSizes } from '../../search/segment.ts';
 import { deleteUnusedTags, findUnusedTags } from '../moderation/unused-tags.ts';
 import { deleteUnusedTypes } from '../moderation/unused-types.ts';
 import { deleteAs, type UserCounts } from '../moderation/users.ts';

@@ -15,13 +15,11 @@ import type { Database } from '../../db/database.ts';
 import { isId, NIL_ID, storedIdToBytes } from '../../db/values.ts';
 import { timeOf } from '../../auth/audit/log.ts';
 import { AppError } from '../../base/errors.ts';
-import type { GameColumns } from '../../game/entity.ts';
-import { gameKind } from '../../game/kind.ts';
-import type { ImagePostColumns } from '../../image/entity.ts';
-import { imageKind } from '../../image/kind.ts';
+import { gameKind, type StoredGame } from '../../game/kind.ts';
+import { imageKind, type StoredImagePost } from '../../image/kind.ts';
 import { usersIn } from '../../user/entity.ts';
 import { readHiddenOf } from '../moderation/hidden/read.ts';
-import { type ExportedColumns, gameLine, imageLine, userLine } from '../transfer/records.ts';
+import { type ExportedRecord, gameLine, imageLine, userLine } from '../transfer/records.ts';
 import { entriesAbout, onlyAbout } from './audit.ts';
 import { listOwnWebhooks } from '../../event/webhook/webhooks.ts';
 
@@ -31,7 +29,7 @@ const AT_ONCE = 100;
 /** All days for which the uses of keys are kept, and more. */
 const DAYS = 36_500;
 
-type ExportedRow = GameColumns & ImagePostColumns & ExportedColumns;
+type ExportedRow = StoredGame & StoredImagePost & ExportedRecord;
 
 /** A kind of records, its name in the export, and how its rows are shown. */
 interface ExportedKind {
@@ -64,7 +62,7 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
   for await (const rows of rowsOf(db, kind, authorId)) {
     const tags = await dictionary.namesOf(
       db,
-      rows.map((row) => row.tag_ids),
+      rows.map((row) => row.tagIds),
     );
     yield rows.map((row, index) => ({
       ...view(
@@ -73,9 +71,9 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
       ),
       kind: undefined,
       authorId: undefined,
-      favoriteCount: row.favorite_count,
-      likeCount: row.like_count,
-      dislikeCount: row.dislike_count,
+      favoriteCount: row.favoriteCount,
+      likeCount: row.likeCount,
+      dislikeCount: row.dislikeCount,
     }));
   }
 }

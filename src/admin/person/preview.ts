@@ -1,11 +1,10 @@
 import { In } from 'typeorm';
-import { countersIn } from '../../content/entity.ts';
-import { tagsIn } from '../../content/tag/entity.ts';
+import { countersIn, tagsIn } from '../../content/entity.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { isId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { countGamesByType, typeCounter } from '../../game/type-counters.ts';
+import { countGamesByType, typeCounter } from '../../game/service.ts';
 import { countEventsBy } from '../../event/outbox/erase.ts';
 import { removableKinds } from '../moderation/kinds.ts';
 import { findUnusedTags, readMerged, usedByHidden } from '../moderation/unused-tags.ts';

@@ -1,9 +1,8 @@
 import { And, type FindOptionsWhere, In, IsNull, LessThan, Like, MoreThanOrEqual } from 'typeorm';
-import { idempotencyRecordsIn, type IdempotencyRow } from '../../auth/idempotency/entity.ts';
+import { idempotencyRecordsIn, type IdempotencyRow, SWEPT_AT_ONCE } from '../../auth/idempotency/records.ts';
 import { hiddenMarksIn } from '../../content/entity.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { SWEPT_AT_ONCE } from '../../auth/idempotency/records.ts';
 
 const HOUR_MS = 3_600_000;
 /** Stored answers are kept for a day: one more hour for clocks that differ. */

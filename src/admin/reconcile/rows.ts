@@ -1,17 +1,14 @@
 import { currentDate } from '../../base/runtime.ts';
 import { MAX_SUMMARY_IMAGES } from '../../../contract/limits.ts';
-import { linkedTagIds } from '../../content/tag-ids.ts';
-import type { ContentKind } from '../../content/kind.ts';
+import { type ContentKind, linkedTagIds } from '../../content/kind.ts';
 import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
-import { imagePostsIn } from '../../image/entity.ts';
-import { imageColumns, imagesOf } from '../../image/images.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
-import { imageKind } from '../../image/kind.ts';
+import { imageKind, imageMembers, imagePostsIn, imagesOf } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 import { readWith } from '../../db/sql/read-rows.ts';
@@ -92,12 +89,7 @@ const repairImages = async (tx: Transaction, id: RowId): Promise<void> => {
   const posts = imagePostsIn(tx);
   const row = await posts.findOneBy({ id: nameOf(id) });
   if (!row) return;
-  const {
-    images,
-    image_count: imageCount,
-    more_images: moreImages,
-  } = imageColumns(imagesOf({ ...row, more_images: row.moreImages }));
-  await posts.update({ id: row.id }, { images, imageCount, moreImages });
+  await posts.update({ id: row.id }, imageMembers(imagesOf(row)));
 };
 
 const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {

@@ -1,4 +1,4 @@
-import { linkedTagIds } from '../../content/tag-ids.ts';
+import { linkedTagIds } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';

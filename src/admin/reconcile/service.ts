@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';
 import { searchKinds } from '../../app/schema.ts';
-import { countDocuments } from '../../search/indexing/rebuild.ts';
+import { countDocuments } from '../../search/indexing/check.ts';
 import { checkCounters } from './counters.ts';
 import { type ReconcileFinding, ReconcileFindings } from './finding.ts';
 import { checkHidden } from './hidden.ts';

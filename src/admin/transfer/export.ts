@@ -1,18 +1,17 @@
 import { type FindOperator, LessThanOrEqual, MoreThan, MoreThanOrEqual, type ObjectLiteral } from 'typeorm';
 import type { ContentRow } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import { sharedColumns } from '../../content/records.ts';
-import { tagIdsOf } from '../../content/tag-ids.ts';
+import { recordColumns } from '../../content/records.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';
-import type { GameColumns } from '../../game/entity.ts';
-import type { ImagePostColumns } from '../../image/entity.ts';
+import type { StoredGame } from '../../game/kind.ts';
+import type { StoredImagePost } from '../../image/kind.ts';
 import { TagDictionary, type TagName } from '../../content/tag/dictionary.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';
 import { ReactionsReader } from './reactions.ts';
 import { contentKinds, END, FORMAT, type Header, kindOfPart, type Part, parts, tableOf, VERSION } from './format.ts';
 import { HiddenReader, type Rows } from './hidden.ts';
-import { type ExportedColumns, gameLine, imageLine, orNone, type Reactions, userLine } from './records.ts';
+import { type ExportedRecord, gameLine, imageLine, orNone, type Reactions, userLine } from './records.ts';
 
 /** How many rows are read at once, by how long their lines have been: about as much text each time. */
 const READ_BYTES = 2 ** 20;
@@ -133,7 +132,7 @@ async function* userLines(db: Database, header: Header, from: string | undefined
 }
 
 /** A row of either kind: the view of a kind looks at what its rows have. */
-type ExportedRow = GameColumns & ImagePostColumns & ExportedColumns;
+type ExportedRow = StoredGame & StoredImagePost & ExportedRecord;
 
 async function* recordLines(
   db: Database,
@@ -144,11 +143,9 @@ async function* recordLines(
 ): AsyncGenerator<Lines> {
   const of = kindOfPart[part];
   const kind: ContentKind = contentKinds[of];
-  const columns = [...sharedColumns, 'author_id', ...kind.summaryColumns, ...kind.detailColumns];
   const read = (id: FindOperator<string>, limit: number): Promise<ExportedRow[]> =>
     exported(db, header, part)
-      .select(columns.map((column) => `r.${column} AS ${column}`))
-      .addSelect(tagIdsOf(kind, 'r'), 'tag_ids')
+      .select(recordColumns(kind, true))
       .andWhere({ id })
       .orderBy('r.id')
       .limit(limit)
@@ -160,7 +157,7 @@ async function* recordLines(
     const [tags, audience] = await Promise.all([
       dictionary.namesOf(
         db,
-        rows.map((row) => row.tag_ids),
+        rows.map((row) => row.tagIds),
       ),
       audiences.read(rows),
     ]);

@@ -5,7 +5,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import type { Header } from './format.ts';
-import type { ExportedColumns } from './records.ts';
+import type { ExportedRecord } from './records.ts';
 
 const AT_ONCE = 200;
 
@@ -40,7 +40,7 @@ export class HiddenReader {
    * Rows with the hidden ones among them, in the order of their ids. The hidden ones are read last: a record that is hidden
    * meanwhile is in both, and counts as it was before.
    */
-  async *join<Row extends ExportedColumns>(shown: AsyncIterable<Rows<Row>>): AsyncGenerator<Row[]> {
+  async *join<Row extends ExportedRecord>(shown: AsyncIterable<Rows<Row>>): AsyncGenerator<Row[]> {
     for await (const { rows, after, isAfterIncluded, upTo } of shown) {
       let left = rows;
       let from = { id: after, isIncluded: isAfterIncluded };
@@ -61,15 +61,15 @@ export class HiddenReader {
     }
   }
 
-  #isExported({ author_id: authorId, created_at: created, updated_at: updated }: ExportedColumns): boolean {
+  #isExported({ authorId, createdAt, updatedAt }: ExportedRecord): boolean {
     const { since, lastUser } = this.#header;
     if (lastUser !== null && Buffer.compare(authorId, storedIdToBytes(lastUser)) > 0) return false;
-    return since === null || [created, updated].some((time) => timeFromDb(time) >= since);
+    return since === null || [createdAt, updatedAt].some((time) => timeFromDb(time) >= since);
   }
 }
 
 /** Rows of both, by their ids; of those in both, the shown one. */
-const merge = <Row extends ExportedColumns>(shown: readonly Row[], hidden: readonly Row[]): Row[] => {
+const merge = <Row extends ExportedRecord>(shown: readonly Row[], hidden: readonly Row[]): Row[] => {
   if (hidden.length === 0) return [...shown];
   const known = new Set(shown.map(({ id }) => Buffer.from(id).toString('latin1')));
   const others = hidden.filter(({ id }) => !known.has(Buffer.from(id).toString('latin1')));

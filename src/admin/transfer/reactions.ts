@@ -1,19 +1,16 @@
 import { And, type FindOperator, In, LessThanOrEqual, MoreThan, Not } from 'typeorm';
 import { engagementIn, type EngagementRow, hiddenMarksIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
+import type { StoredContent } from '../../content/records.ts';
 import { grouped } from '../../base/tally.ts';
 import type { Reader } from '../../db/connection.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, NIL_ID } from '../../db/values.ts';
+import { idFromBytes, NIL_ID } from '../../db/values.ts';
 import { MAX_LISTED } from './format.ts';
 import type { Reactions } from './records.ts';
 
 /** A record, and about how many have it as a favorite or reacted to it. */
-interface Attended {
-  id: Bytes;
-  favorite_count: number;
-  like_count: number;
-  dislike_count: number;
+interface Attended extends Pick<StoredContent, 'id' | 'favoriteCount' | 'likeCount' | 'dislikeCount'> {
   isHidden?: true;
 }
 
@@ -111,8 +108,8 @@ export class ReactionsReader {
   }
 }
 
-const countOf = ({ favorite_count: favorites, like_count: likes, dislike_count: dislikes }: Attended): number =>
-  Math.max(favorites, likes + dislikes);
+const countOf = ({ favoriteCount, likeCount, dislikeCount }: Attended): number =>
+  Math.max(favoriteCount, likeCount + dislikeCount);
 
 const reactionsOf = (favorites: readonly Link[], reactions: readonly Link[]): Reactions => {
   const reacting = (type: Link['type']): string[] =>

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { Timestamp, wholeNumber } from '../../../contract/common.ts';
 import { contract, type Issue, issuesOf } from '../../../contract/index.ts';
 import { label } from '../../../contract/text.ts';
-import { HIDDEN_REASON_LENGTH, type SharedColumns } from '../../content/entity.ts';
+import { HIDDEN_REASON_LENGTH } from '../../content/entity.ts';
+import type { StoredContent } from '../../content/records.ts';
 import type { Publication } from '../../content/write/publish.ts';
+import { rowOf } from '../../db/sql/table.ts';
 import { countFromDb, idFromBytes, timeFromDb, timeOfId } from '../../db/values.ts';
-import type { GameColumns, StoredExtraInfo } from '../../game/entity.ts';
+import { gameColumns, type StoredGame } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
-import type { ImagePostColumns } from '../../image/entity.ts';
-import { imagesOf } from '../../image/images.ts';
+import { imagesOf, type StoredImagePost } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import type { UserRow } from '../../user/entity.ts';
 import type { NewUser } from '../../user/service.ts';
@@ -115,8 +116,8 @@ export const parseAs = <Kind extends LineKind>(kind: Kind, value: object): LineO
 export const isLineKind = (kind: unknown): kind is LineKind =>
   typeof kind === 'string' && Object.hasOwn(lineSchemas, kind);
 
-/** The columns of a record, without those of its author. */
-export interface ExportedColumns extends Omit<SharedColumns, 'author_nickname' | 'author_avatar'> {
+/** A record without its author, as it is stored. */
+export interface ExportedRecord extends StoredContent {
   /** Set for a hidden record; the other two as well if it is hidden by itself. */
   isHidden?: true;
   hiddenAt?: Date | null;
@@ -137,38 +138,36 @@ export const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
   list === undefined || list.length === 0 ? undefined : [...list];
 
 /** The members of every record, which follow those of its kind. */
-const recordEnd = (row: ExportedColumns, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
+const recordEnd = (row: ExportedRecord, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
   tagNames,
   isHidden: row.isHidden,
   hiddenAt: row.hiddenAt?.toISOString(),
   hiddenReason: row.reason ?? undefined,
-  viewCount: countFromDb(row.view_count),
-  createdAt: timeFromDb(row.created_at),
-  updatedAt: timeFromDb(row.updated_at),
+  viewCount: countFromDb(row.viewCount),
+  createdAt: timeFromDb(row.createdAt),
+  updatedAt: timeFromDb(row.updatedAt),
   favorites: orNone(favorites),
   likes: orNone(likes),
   dislikes: orNone(dislikes),
 });
 
-export const gameLine = (
-  row: GameColumns & ExportedColumns,
-  tagNames: string[],
-  audience: Reactions,
-): LineOf<'game'> => {
-  const { originalName, fileSize, platforms, screenshots, downloads } = JSON.parse(row.extra_info) as StoredExtraInfo;
+const withoutNulls = <Row extends object>(row: Row) =>
+  Object.fromEntries(Object.entries(row).map(([member, value]) => [member, value ?? undefined])) as {
+    [Member in keyof Row]: NonNullable<Row[Member]> | (null extends Row[Member] ? undefined : never);
+  };
+
+export const gameLine = (row: StoredGame & ExportedRecord, tagNames: string[], audience: Reactions): LineOf<'game'> => {
+  const { extraInfo, originalAuthor, ...own } = rowOf({ ...gameColumns.detail, ...gameColumns.summary }, row);
+  const { originalName, fileSize, platforms, screenshots, downloads } = extraInfo;
   return {
     kind: 'game',
     id: idFromBytes(row.id),
-    authorId: idFromBytes(row.author_id),
+    authorId: idFromBytes(row.authorId),
     title: row.title,
-    description: row.description ?? undefined,
-    coverUrl: row.cover_url ?? undefined,
-    gameType: row.game_type ?? undefined,
-    isFree: row.is_free === 1,
-    version: row.version ?? undefined,
+    ...withoutNulls(own),
     extraInfo: {
       originalName,
-      originalAuthor: row.original_author ?? undefined,
+      originalAuthor: originalAuthor ?? undefined,
       fileSize,
       platforms,
       screenshots,
@@ -179,13 +178,13 @@ export const gameLine = (
 };
 
 export const imageLine = (
-  row: ImagePostColumns & ExportedColumns,
+  row: StoredImagePost & ExportedRecord,
   tagNames: string[],
   audience: Reactions,
 ): LineOf<'image'> => ({
   kind: 'image',
   id: idFromBytes(row.id),
-  authorId: idFromBytes(row.author_id),
+  authorId: idFromBytes(row.authorId),
   title: row.title,
   images: imagesOf(row),
   description: row.description ?? undefined,

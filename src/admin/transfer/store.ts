@@ -14,9 +14,8 @@ import { memoize } from '../../db/sql/memoize.ts';
 import { isId, storedIdToBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';
-import type { Document, SearchKind } from '../../search/document.ts';
-import { addDocuments } from '../../search/indexing/bulk.ts';
-import type { EnqueueDocuments } from '../../search/write-buffer.ts';
+import type { Document, EnqueueDocuments, SearchKind } from '../../search/document.ts';
+import { addDocuments } from '../../search/indexing/flush.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
 import { insertUsers } from '../../user/service.ts';
 import { contentKinds } from './format.ts';
@@ -68,7 +67,10 @@ const storeRecords = async (
   );
   const shown = records.filter(({ isHidden }) => !isHidden);
   if (shown.length === 0) return;
-  await publishAll(tx, kind, shown, { note, also: () => insertReactions(tx, kind, shown) });
+  await publishAll(tx, kind, shown, {
+    enqueue: note,
+    storeDependents: () => insertReactions(tx, kind, shown),
+  });
 };
 
 const storeHiddenRecords = async (

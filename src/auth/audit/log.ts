@@ -1,13 +1,15 @@
 import { hostname, userInfo } from 'node:os';
-import { LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
+import { type EntitySchema, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
 import { currentDate } from '../../base/runtime.ts';
 import { withoutKeys } from '../../../contract/index.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
+import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
+import { column, entityOf, named, nullable, primary, type RowOf } from '../../db/sql/table.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { firstIdBytes, idFromBytes, isId, newId, timeOfId } from '../../db/values.ts';
-import { type AuditRow, entriesIn } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
@@ -26,22 +28,29 @@ export interface AuditEvent {
   after?: object | null;
 }
 
-/** An entry of the audit log. */
-export interface AuditEntry {
-  id: string;
-  at: Date;
-  actor: string;
-  action: string;
-  subject: string;
-  before: unknown;
-  after: unknown;
-}
+const ACTOR_LENGTH = 200;
+const SUBJECT_LENGTH = 300;
+
+/** A privileged act. The id holds the time. */
+const auditColumns = {
+  id: primary(column.id),
+  actor: column.text(ACTOR_LENGTH),
+  action: column.text(50),
+  subject: column.text(SUBJECT_LENGTH),
+  /** JSON; null where there is nothing to record. */
+  before: nullable(named('before_act', column.longText)),
+  after: nullable(named('after_act', column.longText)),
+};
+
+export type AuditRow = RowOf<typeof auditColumns>;
+
+export const entriesIn = repositoryOf<AuditRow>('AuditEntry');
+
+export const auditEntity = (engine: Engine): EntitySchema =>
+  entityOf(engine, { name: 'AuditEntry', tableName: 'audit_entries', columns: auditColumns });
 
 /** The migration that makes the table. */
 const AUDIT_MIGRATION = 'Care1764100000007';
-
-const ACTOR_LENGTH = 200;
-const SUBJECT_LENGTH = 300;
 
 const userName = (): string => {
   try {
@@ -102,6 +111,9 @@ const LISTED_AT_ONCE = 500;
 /** Which entries are meant: those with these parts of texts, and of this command. */
 export type ActFilter = Partial<Pick<AuditEvent, 'action' | 'subject'> & { actor: string }>;
 
+/** An entry of the audit log. */
+export type AuditEntry = Omit<AuditRow, 'before' | 'after'> & { at: Date; before: unknown; after: unknown };
+
 /** Whether an entry is meant. Acts on many records name them by their ids in what was before. */
 const isMeant = (entry: AuditRow, { actor = '', action, subject = '' }: ActFilter): boolean => {
   const about = isId(subject) ? [entry.subject, entry.before, entry.after] : [entry.subject];
@@ -160,19 +172,19 @@ export const sweepEvents = (
   return sweepRows(db, entriesIn, () => ({ id: LessThan(end) }), { id: 'ASC' });
 };
 
+/** Records an act that is done by itself; false where the database has no audit log, yet or any more. */
+const recordAlone = async (db: Database, by: Actor, act: AuditEvent): Promise<boolean> => {
+  if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
+  await db.transaction((tx) => record(tx, by, act));
+  return true;
+};
+
 /** The action of a backup. */
 export const BACKUP = 'backup';
 
 /** Records that the database was copied into a file; false where it has no audit log yet. */
-export const recordBackup = async (
-  db: Database,
-  by: Actor,
-  { file, bytes }: { file: string; bytes: number },
-): Promise<boolean> => {
-  if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
-  await db.transaction((tx) => record(tx, by, { action: BACKUP, subject: 'the database', after: { file, bytes } }));
-  return true;
-};
+export const recordBackup = (db: Database, by: Actor, after: { file: string; bytes: number }): Promise<boolean> =>
+  recordAlone(db, by, { action: BACKUP, subject: 'the database', after });
 
 /** Records that migrations were applied or reverted, unless they dropped the table of the audit log. */
 export const recordMigrations = async (
@@ -180,12 +192,11 @@ export const recordMigrations = async (
   by: Actor,
   { applied = [], reverted = [] }: { applied?: readonly string[]; reverted?: readonly string[] },
 ): Promise<void> => {
-  if (applied.length + reverted.length === 0 || (await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return;
-  const act: AuditEvent = {
+  if (applied.length + reverted.length === 0) return;
+  await recordAlone(db, by, {
     action: applied.length > 0 ? 'migrate' : 'migrate --down',
     subject: 'the tables',
     ...(reverted.length > 0 && { before: reverted }),
     ...(applied.length > 0 && { after: applied }),
-  };
-  await db.transaction((tx) => record(tx, by, act));
+  });
 };

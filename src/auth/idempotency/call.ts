@@ -28,6 +28,10 @@ export interface ShownRows {
   gone: Reason;
 }
 
+/** A call, if it is idempotent, whose answer is not repeated once a row that it shows was hidden or deleted. */
+export const showing = (call: IdempotentCall | undefined, shown: ShownRows): IdempotentCall | undefined =>
+  call && { ...call, shown };
+
 /** Stands for an answer that was not stored. */
 export const NOT_KEPT = '';
 

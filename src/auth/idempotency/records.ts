@@ -1,24 +1,61 @@
-import { LessThan } from 'typeorm';
+import { type EntitySchema, LessThan } from 'typeorm';
 import { randomBytes } from '../../base/runtime.ts';
 import { IDEMPOTENCY_HOURS } from '../../../contract/index.ts';
 import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
-import type { Dialect } from '../../db/dialect.ts';
-import { chunksOf, padded, placeholders } from '../../db/sql/in-list.ts';
+import type { Dialect, Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
+import { chunksOf, inList, padded, partsOf, placeholders } from '../../db/sql/in-list.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
-import { type Bytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import {
+  column,
+  entityOf,
+  nullable,
+  picked,
+  primary,
+  type RowOf,
+  selected,
+  type StoredOf,
+} from '../../db/sql/table.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { idempotencyRecordsIn, type IdempotencyRow } from './entity.ts';
-import { type IdempotentCall, IdempotentReplay } from './call.ts';
+import { type IdempotentCall, IdempotentReplay, NOT_KEPT } from './call.ts';
 
 const HOUR_MS = 3_600_000;
+
+/**
+ * The answer of an idempotent call. No other table refers to it, so that it can expire by itself. Stored in the order of time:
+ * an order by random hashes would write to another page each time.
+ */
+const idempotencyColumns = {
+  createdAt: primary(column.time),
+  callHash: primary(column.hash),
+  inputHash: column.hash,
+  answer: column.longText,
+  /** The user who made the call; null if an instance of an earlier version stored it. */
+  userId: nullable(column.id),
+};
+
+export type IdempotencyRow = RowOf<typeof idempotencyColumns>;
+
+export const idempotencyRecordsIn = repositoryOf<IdempotencyRow>('IdempotencyRecord');
+
+export const idempotencyEntity = (engine: Engine): EntitySchema =>
+  entityOf(engine, {
+    name: 'IdempotencyRecord',
+    tableName: 'idempotency_records',
+    columns: idempotencyColumns,
+    indices: [{ name: 'idempotency_records_call', columns: ['callHash'], unique: true }],
+  });
 
 /** Records from before this time have expired. */
 const oldest = (now: Date): Date => new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS);
 
+const storedColumns = picked(idempotencyColumns, 'callHash', 'inputHash', 'answer');
+
 // SQL: each idempotent call loads and saves its record.
 const reading = memoizeBySize(
-  (calls) => `SELECT call_hash AS callHash, input_hash AS inputHash, answer, created_at < ? AS expired
-  FROM idempotency_records WHERE call_hash IN (${placeholders(calls)})`,
+  (calls) => `SELECT ${selected(storedColumns, 'r')}, created_at < ? AS expired
+  FROM idempotency_records r WHERE call_hash IN (${placeholders(calls)})`,
 );
 const removal = memoizeBySize(
   (calls) => `DELETE FROM idempotency_records WHERE call_hash IN (${placeholders(calls)}) AND created_at < ?`,
@@ -33,31 +70,68 @@ const insertion = memoize(({ insertIgnore }: Dialect) =>
 
 const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('latin1');
 
-type StoredRow = Pick<IdempotencyRow, 'callHash' | 'inputHash' | 'answer'> & { expired: number };
+type StoredRow = StoredOf<typeof storedColumns> & { expired: number };
+
+/** The stored answer of a call, or why it is not done; undefined for a new call. */
+export type Conflict = IdempotentReplay | AppError | undefined;
 
 /** The stored records of some calls. */
 export interface StoredCalls {
-  /** The stored answer of a call, or the error of a key that was used for another input; undefined for a new call. */
-  conflict: (call: IdempotentCall) => IdempotentReplay | AppError | undefined;
+  /** The conflict of each call. */
+  conflicts: readonly Conflict[];
   /** Whether there are records that have expired. */
   isStale: boolean;
 }
 
-/** Loads the records of some calls. It has to be the first step of their transaction. */
-export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
+/** Loads the records of some calls. It has to be the first step of their transaction. All calls show rows of one table. */
+export const load = async (tx: Transaction, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
-  const rows = await reader.read<StoredRow>(reading(hashes.length), [timeToDb(oldest(now)), ...hashes]);
+  const rows = await tx.read<StoredRow>(reading(hashes.length), [timeToDb(oldest(now)), ...hashes]);
   const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.callHash), row]));
-  return {
-    isStale: found.size < rows.length,
-    conflict: ({ callHash, inputHash }) => {
-      const row = found.get(nameOf(callHash));
-      if (!row) return undefined;
-      return inputHash().equals(row.inputHash)
-        ? new IdempotentReplay(row.answer)
-        : new AppError('IDEMPOTENCY_MISMATCH');
-    },
-  };
+  const stored = calls.map(({ callHash, inputHash }): Conflict => {
+    const row = found.get(nameOf(callHash));
+    if (!row) return undefined;
+    return inputHash().equals(row.inputHash) ? new IdempotentReplay(row.answer) : new AppError('IDEMPOTENCY_MISMATCH');
+  });
+  const conflicts = await replaceAnswersOfDeletedRows(tx, calls, stored);
+  return { conflicts, isStale: found.size < rows.length };
+};
+
+/** Conflicts where an answer is replaced by an error if a row that it shows is hidden or deleted: it must not be shown again. */
+const replaceAnswersOfDeletedRows = async (
+  tx: Transaction,
+  calls: readonly IdempotentCall[],
+  conflicts: readonly Conflict[],
+): Promise<readonly Conflict[]> => {
+  const shown = calls.map(({ shown: rows }, index) => {
+    const conflict = conflicts[index];
+    const isAnswer = conflict instanceof IdempotentReplay && conflict.answer !== NOT_KEPT;
+    return rows && isAnswer ? rows.idsIn(conflict.answer) : [];
+  });
+  const ids = new Set(shown.flat());
+  const table = calls.find((call) => call.shown)?.shown?.table;
+  if (table === undefined || ids.size === 0) return conflicts;
+  const present = new Set(await readPresent(tx, table, ids));
+  const missing = [...ids].filter((id) => !present.has(id));
+  if (missing.length > 0) {
+    // Shards commit one after the other, so that the row may yet come: a locking read waits for it.
+    for (const id of await readPresent(tx, table, missing, tx.dialect.forUpdate)) present.add(id);
+  }
+  return calls.map((call, index) =>
+    call.shown && shown[index]?.some((id) => !present.has(id)) ? new AppError(call.shown.gone) : conflicts[index],
+  );
+};
+
+/** SQL: each repetition of a call waits for it. */
+const readPresent = async (tx: Transaction, table: string, ids: Iterable<string>, lock = ''): Promise<string[]> => {
+  const present: string[] = [];
+  const keys = [...ids].map(idToBytes).filter((key) => key !== undefined);
+  for (const part of partsOf(keys)) {
+    const { sql, parameters } = inList(part);
+    const rows = await tx.read<{ id: Bytes }>(`SELECT id FROM ${table} WHERE id IN (${sql}) ${lock}`, parameters);
+    present.push(...rows.map(({ id }) => idFromBytes(id)));
+  }
+  return present;
 };
 
 /** A call with its answer, or with `NOT_KEPT`. */

@@ -4,14 +4,11 @@ import type { Database } from '../../db/database.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { mayKeepAnswer } from '../quotas.ts';
-import { type AnsweredCall, load, save } from './records.ts';
-import { replaceAnswersOfDeletedRows } from './shown-rows.ts';
+import { type AnsweredCall, type Conflict, load, save } from './records.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
 /** By then, the call under way has usually ended. */
 const RETRY_AFTER_S = 1;
-
-const sizeOf = (answer: string): number => Buffer.byteLength(answer);
 
 /** Makes the output of a write, in its transaction. */
 type TransactionWork<Output extends object> = (tx: Transaction) => Promise<Output>;
@@ -22,6 +19,20 @@ interface Write {
   /** Set for one with an Idempotency-Key. */
   idempotent?: IdempotentCall | undefined;
 }
+
+/** How the answer of a write is stored. */
+interface Answering<Output extends object> {
+  /**
+   * Makes the output of a change from stored rows: repetitions are answered by it when the quota of the key for stored answers
+   * is used up. Publishing has no `look`, since its answers are no larger than the records that it stores.
+   */
+  look?: TransactionWork<Output> | undefined;
+  /** Makes the output that repetitions get, where the first one is not to be stored. */
+  keep?: ((output: Output) => Output) | undefined;
+}
+
+/** A call that is made together with others. */
+type GroupedCall<Idempotent> = { idempotent: Idempotent } & Answering<object>;
 
 /** Runs a transaction again whose foreign key refers to a row, such as a tag, that was deleted after it had read it. */
 const retryingForeignKeys = async <T>(transaction: () => Promise<T>): Promise<T> => {
@@ -37,73 +48,85 @@ const retryingForeignKeys = async <T>(transaction: () => Promise<T>): Promise<T>
 export type WriteResult = { output: unknown } | IdempotentReplay | AppError;
 
 /** By its call, the result of an earlier attempt, and the answer that it stored, unless its COMMIT failed. */
-type Attempted<Result> = Map<IdempotentCall, { result: Result; answer: string }>;
+type Attempted = Map<IdempotentCall, { result: WriteResult; answer: string }>;
 
-/** The result of an earlier attempt, if it is stored: its COMMIT was done, and the answer to it was lost. */
-const madeBefore = <Result>(
-  attempted: Attempted<Result>,
-  call: IdempotentCall,
-  conflict: IdempotentReplay | AppError | undefined,
-): Result | undefined => {
+/** The result of a call that was made before, or is refused; undefined for a new one. */
+const outcomeOf = async (
+  tx: Transaction,
+  { idempotent: call, look }: GroupedCall<IdempotentCall>,
+  conflict: Conflict,
+  attempted: Attempted,
+): Promise<WriteResult | undefined> => {
+  if (!(conflict instanceof IdempotentReplay)) return conflict;
+  // An earlier attempt is stored: its COMMIT was done, and the answer to it was lost.
   const own = attempted.get(call);
-  return own && conflict instanceof IdempotentReplay && conflict.answer === own.answer ? own.result : undefined;
+  if (own?.answer === conflict.answer) return own.result;
+  return look && conflict.answer === NOT_KEPT ? new IdempotentReplay(call.encode(await look(tx))) : conflict;
+};
+
+/** The answer of a call as it is stored. */
+const answerOf = async (
+  tx: Transaction,
+  { idempotent: call, look, keep = (output) => output }: GroupedCall<IdempotentCall>,
+  output: object,
+  now: Date,
+): Promise<AnsweredCall> => {
+  const answer = call.encode(keep(output));
+  // Also where rates are off: it bounds what is stored.
+  const isKept = !look || (await mayKeepAnswer(tx, { userId: call.userId, now }, Buffer.byteLength(answer)));
+  return { call, answer: isKept ? answer : NOT_KEPT };
 };
 
 /**
  * Makes the new ones among some idempotent calls in one transaction, and stores their answers. `make` may refuse some.
  */
-const doOnce = async <C extends { idempotent: IdempotentCall }>(
+const doOnce = async <C extends GroupedCall<IdempotentCall>>(
   tx: Transaction,
   calls: readonly C[],
-  attempted: Attempted<WriteResult>,
+  attempted: Attempted,
   now: Date,
   make: (tx: Transaction, fresh: readonly C[], now: Date) => Promise<readonly WriteResult[]>,
 ): Promise<WriteResult[]> => {
-  const storedCalls = await load(
-    tx,
-    calls.map(({ idempotent }) => idempotent),
-    now,
-  );
-  const conflicts = await replaceAnswersOfDeletedRows(
-    tx,
-    calls.map(({ idempotent }) => ({ call: idempotent, conflict: storedCalls.conflict(idempotent) })),
-  );
-  const earlierOutcomes = conflicts.map(
-    (conflict, index): WriteResult | undefined => madeBefore(attempted, calls[index]!.idempotent, conflict) ?? conflict,
-  );
+  const idempotentCalls = calls.map(({ idempotent }) => idempotent);
+  const storedCalls = await load(tx, idempotentCalls, now);
+  const earlierOutcomes: (WriteResult | undefined)[] = [];
+  for (const [index, call] of calls.entries()) {
+    earlierOutcomes.push(await outcomeOf(tx, call, storedCalls.conflicts[index], attempted));
+  }
   const fresh = calls.filter((_, index) => earlierOutcomes[index] === undefined);
   if (fresh.length === 0) return earlierOutcomes as WriteResult[];
   const results = await make(tx, fresh, now);
-  const made = fresh.flatMap(({ idempotent: call }, index): (AnsweredCall & { result: WriteResult })[] => {
+  const made: (AnsweredCall & { result: WriteResult })[] = [];
+  for (const [index, call] of fresh.entries()) {
     const result = results[index]!;
-    return 'output' in result ? [{ call, answer: call.encode(result.output), result }] : [];
-  });
+    if ('output' in result) made.push({ ...(await answerOf(tx, call, result.output as object, now)), result });
+  }
   if (made.length > 0) await save(tx, made, storedCalls, now);
   for (const { call, answer, result } of made) attempted.set(call, { result, answer });
   const done = results.values();
   return earlierOutcomes.map((earlier) => earlier ?? done.next().value!);
 };
 
-const isIdempotent = <C extends { idempotent: IdempotentCall | undefined }>(
+const isIdempotent = <C extends GroupedCall<IdempotentCall | undefined>>(
   call: C,
-): call is C & { idempotent: IdempotentCall } => call.idempotent !== undefined;
+): call is C & GroupedCall<IdempotentCall> => call.idempotent !== undefined;
 
 /**
  * Makes a group of calls in one transaction, and calls `onCommit` before its COMMIT. Either all are idempotent, or
  * none.
  * @throws the errors of `make` and of `Database.transaction`
  */
-export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>(
+export const doTogether = <C extends GroupedCall<IdempotentCall | undefined>>(
   db: Database,
   calls: readonly C[],
-  { now, deadline, onCommit }: { now: () => Date; deadline: Deadline | undefined; onCommit: () => void },
+  { now, deadline, onCommit }: { now: () => Date; deadline: Deadline | undefined; onCommit?: () => void },
   make: (tx: Transaction, calls: readonly C[], now: Date) => Promise<readonly WriteResult[]>,
 ): Promise<readonly WriteResult[]> => {
   const isOnce = calls.every(isIdempotent);
-  const attempted: Attempted<WriteResult> = new Map();
+  const attempted: Attempted = new Map();
   const work = async (tx: Transaction): Promise<readonly WriteResult[]> => {
     const results = await (isOnce ? doOnce(tx, calls, attempted, now(), make) : make(tx, calls, now()));
-    onCommit();
+    onCommit?.();
     return results;
   };
   return retryingForeignKeys(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
@@ -142,58 +165,36 @@ export class Writes {
   }
 
   /**
-   * Runs `work`, which makes the output, in one transaction. A change also has `look`, which makes the output from
-   * stored rows: repetitions are answered by it when the quota of the key for stored answers is used up. Publishing has
-   * no `look`, since its answers are no larger than the records that it stores. `keep` makes what repetitions get of an
-   * output that is not to be stored.
+   * Runs `work`, which makes the output, in one transaction.
    * @throws IdempotentReplay for a repetition, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, and the errors
    * of `work`, `look` and `Database.transaction`
    */
   do<Output extends object>(
     { deadline, idempotent }: Write,
     work: TransactionWork<Output>,
-    {
-      look,
-      keep = (output) => output,
-    }: { look?: TransactionWork<Output> | undefined; keep?: ((output: Output) => Output) | undefined } = {},
+    answering: Answering<Output> = {},
   ): Promise<Output> {
-    if (!idempotent) return retryingForeignKeys(() => this.#db.transaction(work, deadline));
-    const attempted: Attempted<Output> = new Map();
-    const once = (): Promise<Output> =>
-      this.#db.transaction(
-        async (tx) => {
-          const now = this.#now();
-          const storedCalls = await load(tx, [idempotent], now);
-          const [earlier] = await replaceAnswersOfDeletedRows(tx, [
-            { call: idempotent, conflict: storedCalls.conflict(idempotent) },
-          ]);
-          const before = madeBefore(attempted, idempotent, earlier);
-          if (before) return before;
-          if (look && earlier instanceof IdempotentReplay && earlier.answer === NOT_KEPT) {
-            throw new IdempotentReplay(idempotent.encode(await look(tx)));
-          }
-          if (earlier) throw earlier;
-          const output = await work(tx);
-          const answer = idempotent.encode(keep(output));
-          // Also where rates are off: it bounds what is stored.
-          const isKept = !look || (await mayKeepAnswer(tx, { userId: idempotent.userId, now }, sizeOf(answer)));
-          const kept = isKept ? answer : NOT_KEPT;
-          await save(tx, [{ call: idempotent, answer: kept }], storedCalls, now);
-          attempted.set(idempotent, { result: output, answer: kept });
-          return output;
-        },
-        deadline,
-        { isIdempotent: true },
-      );
-    return this.inFlight(idempotent, () => retryingForeignKeys(once));
+    const call = { ...(answering as unknown as Answering<object>), idempotent };
+    return this.outputOf<Output>(idempotent, async () => {
+      const [result] = await doTogether(this.#db, [call], { now: this.#now, deadline }, async (tx) => [
+        { output: await work(tx) },
+      ]);
+      return result!;
+    });
   }
 
   /**
-   * Runs `work` unless the same call is under way in this process: then it refuses at once, without asking the
-   * database.
-   * @throws AppError IDEMPOTENCY_IN_PROGRESS
+   * The output of a call that `run` makes, unless the same call is under way in this process: then it refuses at once, without
+   * asking the database.
+   * @throws AppError IDEMPOTENCY_IN_PROGRESS, and why the call was not made
    */
-  async inFlight<T>({ callHash, inputHash }: IdempotentCall, work: () => Promise<T>): Promise<T> {
+  async outputOf<Output>(idempotent: IdempotentCall | undefined, run: () => Promise<WriteResult>): Promise<Output> {
+    const result = await (idempotent ? this.#inFlight(idempotent, run) : run());
+    if ('output' in result) return result.output as Output;
+    throw result;
+  }
+
+  async #inFlight<T>({ callHash, inputHash }: IdempotentCall, work: () => Promise<T>): Promise<T> {
     const name = callHash.toString('latin1');
     if (this.#running.has(name)) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: RETRY_AFTER_S });
     this.#running.add(name);

@@ -8,7 +8,7 @@ import { AppError } from '../../base/errors.ts';
 import { doTogether, type WriteResult, type Writes } from '../../auth/idempotency/writes.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Call } from '../../auth/procedure.ts';
-import { showing } from '../write/replays.ts';
+import { showing } from '../../auth/idempotency/call.ts';
 import { type ToggleOutcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
 
 /** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
@@ -67,8 +67,8 @@ export class Toggles {
     call: Call<Caller>,
     view: (state: FavoriteState) => Output,
   ): Promise<Output> {
-    return this.#toggle({ kind, id, mark: 'favorite' }, call, ({ mark, favorite_count }) =>
-      view({ favorited: mark !== null, favoriteCount: favorite_count }),
+    return this.#toggle({ kind, id, mark: 'favorite' }, call, ({ mark, favoriteCount }) =>
+      view({ favorited: mark !== null, favoriteCount }),
     );
   }
 
@@ -84,8 +84,8 @@ export class Toggles {
     call: Call<Caller>,
     view: (state: ReactionState) => Output,
   ): Promise<Output> {
-    return this.#toggle({ kind, id, mark: type }, call, ({ mark, like_count, dislike_count }) =>
-      view({ reaction: mark as Reaction | null, likeCount: like_count, dislikeCount: dislike_count }),
+    return this.#toggle({ kind, id, mark: type }, call, ({ mark, likeCount, dislikeCount }) =>
+      view({ reaction: mark as Reaction | null, likeCount, dislikeCount }),
     );
   }
 
@@ -99,8 +99,6 @@ export class Toggles {
     const toggle: Toggle = { kind, id, userId, mark, idempotent, view };
     const store = (): Promise<WriteResult> =>
       this.#ofRecord.do(`${groupOf(toggle)} ${id}`, toggle, deadline).catch(toCaller);
-    const result = idempotent ? await this.#writes.inFlight(idempotent, store) : await store();
-    if ('output' in result) return result.output as Output;
-    throw result;
+    return this.#writes.outputOf<Output>(idempotent, store);
   }
 }

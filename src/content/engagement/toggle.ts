@@ -1,3 +1,4 @@
+import { contentColumns, type ContentRow, markCountColumn, countMembers, type Mark } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
 import type { Parameter, Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
@@ -5,39 +6,35 @@ import { padded, partsOf, placeholders } from '../../db/sql/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { lockReferred } from '../../db/sql/referred.ts';
+import { picked, selected } from '../../db/sql/table.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
 import type { IdempotentCall } from '../../auth/idempotency/call.ts';
 import type { WriteResult } from '../../auth/idempotency/writes.ts';
 
-export type Reaction = 'like' | 'dislike';
-/** The toggles of a record. A reaction replaces the other one. */
-type Engagement = 'favorite' | Reaction;
+export type Reaction = Exclude<Mark, 'favorite'>;
 
 /** A call: the mark is set or, where it is, taken back. */
 export interface Toggle {
   kind: ContentKind;
   id: string;
   userId: string;
-  mark: Engagement;
+  mark: Mark;
   idempotent: IdempotentCall | undefined;
   /** The output for the caller. */
   view: (outcome: ToggleOutcome) => unknown;
 }
 
-interface Counts {
-  favorite_count: number;
-  like_count: number;
-  dislike_count: number;
-}
+type Counts = Pick<ContentRow, (typeof countMembers)[Mark]>;
 
 /** The mark that the user has now, and the record's counts. */
 export interface ToggleOutcome extends Counts {
-  mark: Engagement | null;
+  mark: Mark | null;
 }
 
-const countColumns = { favorite: 'favorite_count', like: 'like_count', dislike: 'dislike_count' } as const;
+/** The counts of a record `r`. */
+const SELECTED_COUNTS = selected(picked(contentColumns, ...Object.values(countMembers)), 'r');
 
 type ToggleStatement = (n: number) => string;
 
@@ -62,24 +59,26 @@ interface EngagementTable {
 const engagementTable = (
   dialect: Dialect,
   { table: records, foreignKey }: ContentKind,
-  { table, mark, engagement }: { table: string; mark: string; engagement: readonly Engagement[] },
+  { table, mark, engagement }: { table: string; mark: string; engagement: readonly Mark[] },
 ): EngagementTable => {
   const hasType = engagement.length > 1;
-  const counts = engagement.map((one) => countColumns[one]);
+  const counts = engagement.map((one) => countMembers[one]);
   // Not by rows in a list, of which MariaDB makes no range.
   const any = (n: number): string => Array(n).fill(`(user_id = ? AND ${foreignKey} = ?)`).join(' OR ');
   return {
     hasType,
     lockOne: memoizeBySize(
-      (users) => `SELECT r.id, r.favorite_count, r.like_count, r.dislike_count, m.user_id, ${mark} AS mark
+      (users) => `SELECT r.id, ${SELECTED_COUNTS}, m.user_id AS userId, ${mark} AS mark
     FROM ${records} r LEFT JOIN ${table} m ON m.${foreignKey} = r.id AND m.user_id IN (${placeholders(users)})
     WHERE r.id = ? ${dialect.forUpdate}`,
     ),
     lockAll: memoizeBySize(
-      (n) => `SELECT id, favorite_count, like_count, dislike_count FROM ${records}
+      (n) => `SELECT r.id, ${SELECTED_COUNTS} FROM ${records} r
     WHERE id IN (${placeholders(n)}) ORDER BY id ${dialect.forUpdate}`,
     ),
-    read: memoizeBySize((n) => `SELECT user_id, ${foreignKey} AS id, ${mark} AS mark FROM ${table} m WHERE ${any(n)}`),
+    read: memoizeBySize(
+      (n) => `SELECT user_id AS userId, ${foreignKey} AS id, ${mark} AS mark FROM ${table} m WHERE ${any(n)}`,
+    ),
     remove: memoizeBySize((n) => `DELETE FROM ${table} WHERE ${any(n)}`),
     insert: insertInto(
       table,
@@ -89,7 +88,7 @@ const engagementTable = (
     counts,
     storeCounts: memoizeBySize((n) => {
       const value = n === 1 ? '?' : `CASE id ${'WHEN ? THEN ? '.repeat(n)}END`;
-      return `UPDATE ${records} SET ${counts.map((count) => `${count} = ${value}`).join(', ')}
+      return `UPDATE ${records} SET ${engagement.map((one) => `${markCountColumn(one)} = ${value}`).join(', ')}
     WHERE id IN (${placeholders(n)})`;
     }),
   };
@@ -97,7 +96,7 @@ const engagementTable = (
 
 /** The table of each mark on records of a kind. */
 const engagementTables = memoize((dialect: Dialect) =>
-  memoize((kind: ContentKind): Record<Engagement, EngagementTable> => {
+  memoize((kind: ContentKind): Record<Mark, EngagementTable> => {
     const { favoriteTable, reactionTable } = kind;
     const favorite = engagementTable(dialect, kind, {
       table: favoriteTable,
@@ -117,8 +116,8 @@ const engagementTables = memoize((dialect: Dialect) =>
 interface Locked {
   key: Bytes;
   counts: Counts;
-  stored: Map<string, Engagement>;
-  wanted: Map<string, Engagement>;
+  stored: Map<string, Mark>;
+  wanted: Map<string, Mark>;
 }
 
 /** Records that are locked, by their id. */
@@ -128,28 +127,28 @@ interface LockedRow extends Counts {
   id: Bytes;
 }
 
-interface EngagementRow {
-  user_id: Bytes | null;
-  mark: Engagement;
+interface MarkRow {
+  userId: Bytes | null;
+  mark: Mark;
 }
 
 /** A record, of which no marks are known. */
-const lockedOf = ({ id, favorite_count, like_count, dislike_count }: LockedRow): Locked => ({
+const lockedOf = ({ id, favoriteCount, likeCount, dislikeCount }: LockedRow): Locked => ({
   key: id,
   counts: {
-    favorite_count: countFromDb(favorite_count),
-    like_count: countFromDb(like_count),
-    dislike_count: countFromDb(dislike_count),
+    favoriteCount: countFromDb(favoriteCount),
+    likeCount: countFromDb(likeCount),
+    dislikeCount: countFromDb(dislikeCount),
   },
   stored: new Map(),
   wanted: new Map(),
 });
 
-const note = ({ stored, wanted }: Locked, { user_id, mark }: EngagementRow): void => {
-  if (user_id === null) return;
-  const userId = idFromBytes(user_id);
-  stored.set(userId, mark);
-  wanted.set(userId, mark);
+const note = ({ stored, wanted }: Locked, { userId, mark }: MarkRow): void => {
+  if (userId === null) return;
+  const user = idFromBytes(userId);
+  stored.set(user, mark);
+  wanted.set(user, mark);
 };
 
 /** Locks the one record of these toggles, and reads the marks of their users in the same trip. */
@@ -160,7 +159,7 @@ const lockRecord = async (
 ): Promise<LockedRecords> => {
   const { id } = toggles[0]!;
   const users = padded(toggles.map(({ userId }) => storedIdToBytes(userId)));
-  const rows = await tx.read<LockedRow & EngagementRow>(table.lockOne(users.length), [...users, storedIdToBytes(id)]);
+  const rows = await tx.read<LockedRow & MarkRow>(table.lockOne(users.length), [...users, storedIdToBytes(id)]);
   const [first] = rows;
   if (!first) return new Map();
   const record = lockedOf(first);
@@ -193,7 +192,7 @@ const lockRecords = async (
     return record ? [[storedIdToBytes(userId), record.key]] : [];
   });
   for (const { n, parameters } of partsOfPairs(sought)) {
-    const engagement = await tx.read<EngagementRow & { id: Bytes }>(table.read(n), parameters);
+    const engagement = await tx.read<MarkRow & { id: Bytes }>(table.read(n), parameters);
     for (const row of engagement) note(records.get(idFromBytes(row.id))!, row);
   }
   return records;
@@ -202,7 +201,7 @@ const lockRecords = async (
 /** Stores the wanted states. */
 const storeEngagement = async (tx: Transaction, table: EngagementTable, records: Iterable<Locked>): Promise<void> => {
   const gone: Pair[] = [];
-  const set: { userId: string; key: Bytes; mark: Engagement }[] = [];
+  const set: { userId: string; key: Bytes; mark: Mark }[] = [];
   for (const { key, stored, wanted } of records) {
     for (const userId of stored.keys()) if (!wanted.has(userId)) gone.push([storedIdToBytes(userId), key]);
     for (const [userId, mark] of wanted) if (stored.get(userId) !== mark) set.push({ userId, key, mark });
@@ -228,9 +227,9 @@ const storeCounts = async (tx: Transaction, table: EngagementTable, records: Ite
 const apply = ({ userId, mark }: Toggle, { wanted, counts }: Locked): ToggleOutcome => {
   const earlier = wanted.get(userId);
   const now = earlier === mark ? null : mark;
-  if (earlier) counts[countColumns[earlier]] = countFromDb(counts[countColumns[earlier]] - 1);
+  if (earlier) counts[countMembers[earlier]] = countFromDb(counts[countMembers[earlier]] - 1);
   if (now) {
-    counts[countColumns[now]] += 1;
+    counts[countMembers[now]] += 1;
     wanted.set(userId, now);
   } else {
     wanted.delete(userId);

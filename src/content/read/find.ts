@@ -1,9 +1,8 @@
 import { In } from 'typeorm';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
-import { recordsIn } from '../entity.ts';
+import { recordsIn, tagsIn } from '../entity.ts';
 import type { ContentKind } from '../kind.ts';
-import { tagsIn } from '../tag/entity.ts';
 import { findTagged } from '../write/tag-names.ts';
 
 const READ_AT_ONCE = 1000;

@@ -1,8 +1,10 @@
 import { BatchLoader } from '../../db/batching/batch-loader.ts';
 import type { Database } from '../../db/database.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
+import type { Reader } from '../../db/connection.ts';
+import { padded } from '../../db/sql/in-list.ts';
 import type { Deadline } from '../../base/deadline.ts';
-import { idFromBytes, idToBytes } from '../../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Call } from '../../auth/procedure.ts';
 import type { SearchIndex } from '../../search/search-index.ts';
@@ -16,10 +18,9 @@ import {
   type ParsedQuery,
   parseQuery,
 } from './list/list.ts';
-import { type ContentRecord, readRecordMap, withTags } from '../records.ts';
+import { type ContentRecord, readRecordMap, type ViewerState, withTags } from '../records.ts';
 import { Statistics } from './list/statistics.ts';
 import { Totals } from './list/totals.ts';
-import { readViewings, type Viewing } from '../viewer.ts';
 
 interface RecordRequest {
   id: string;
@@ -144,3 +145,48 @@ const viewingsOf = (requests: readonly RecordRequest[]): Viewing[] =>
   requests
     .map(({ id, viewerId }) => (viewerId === undefined ? undefined : { viewerId, recordId: id }))
     .filter((viewing) => viewing !== undefined);
+
+/** A user and a record that the user looks at. */
+interface Viewing {
+  viewerId: string;
+  recordId: string;
+}
+
+const MAX_PAIRS = 64;
+
+const nameOf = (viewerId: string, recordId: string): string => `${viewerId} ${recordId}`;
+
+/**
+ * Reads what users did to records; `of` a pair that was asked for is what is found of it. SQL: users' reads of records wait
+ * for it, and it reads both tables by one statement.
+ */
+const readViewings = async (
+  reader: Reader,
+  kind: ContentKind,
+  viewings: readonly Viewing[],
+): Promise<{ of(viewing: Viewing): ViewerState }> => {
+  const found = new Map<string, ViewerState>();
+  const chunks = Array.from({ length: Math.ceil(viewings.length / MAX_PAIRS) }, (_, index) =>
+    padded(viewings.slice(index * MAX_PAIRS, (index + 1) * MAX_PAIRS)),
+  );
+  await Promise.all(
+    chunks.map(async (pairs) => {
+      const where = pairs.map(() => `(user_id = ? AND ${kind.foreignKey} = ?)`).join(' OR ');
+      const parameters = pairs.flatMap(({ viewerId, recordId }) => [
+        storedIdToBytes(viewerId),
+        storedIdToBytes(recordId),
+      ]);
+      const rows = await reader.read<{ userId: Bytes; id: Bytes; type: ViewerState['reaction'] }>(
+        `SELECT user_id AS userId, ${kind.foreignKey} AS id, NULL AS type FROM ${kind.favoriteTable} WHERE ${where}
+        UNION ALL SELECT user_id, ${kind.foreignKey}, type FROM ${kind.reactionTable} WHERE ${where}`,
+        [...parameters, ...parameters],
+      );
+      for (const { userId, id, type } of rows) {
+        const name = nameOf(idFromBytes(userId), idFromBytes(id));
+        const earlier = found.get(name) ?? { favorited: 0, reaction: null };
+        found.set(name, type === null ? { ...earlier, favorited: 1 } : { ...earlier, reaction: type });
+      }
+    }),
+  );
+  return { of: ({ viewerId, recordId }) => found.get(nameOf(viewerId, recordId)) ?? { favorited: 0, reaction: null } };
+};

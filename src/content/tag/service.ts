@@ -6,7 +6,7 @@ import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import type { ChargeQuota } from '../../auth/quotas.ts';
 import { normalise } from '../../search/text.ts';
-import { type TagRow, tagsIn } from './entity.ts';
+import { type TagRow, tagsIn } from '../entity.ts';
 import { slugOf } from './slug.ts';
 
 // SQL: lists read the tags of their records by it, and each create finds or makes tags.
@@ -25,12 +25,9 @@ export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string
   return new Map([...spellings].toSorted(bySlug));
 };
 
-/** The slugs of a record's tags, in its order and without duplicates. */
-export const slugsOf = (names: readonly string[]): string[] => [...new Set(names.map(slugOf))];
-
 /**
- * The columns of a tag `t` that was sought by its slug, or, where it was merged into another one, those of that one, `m`:
- * see `MERGED`.
+ * The columns of a tag `t` that was sought by its slug or, if it was merged into another one, those of that one, `m`: see
+ * `MERGED`.
  */
 export const SOUGHT_TAG = `t.slug AS sought, COALESCE(m.id, t.id) AS id, COALESCE(m.name, t.name) AS name,
   COALESCE(m.slug, t.slug) AS slug`;
@@ -53,9 +50,28 @@ export const findTags = async (reader: Reader, slugs: readonly string[]): Promis
   return tags;
 };
 
-/** The slugs of the tags that slugs lead to, each once: their own, unless they were merged. */
-export const resolvedSlugs = (found: ReadonlyMap<string, Tag>, slugs: readonly string[]): string[] => [
-  ...new Set(slugs.map((slug) => found.get(slug)?.slug ?? slug)),
+/** The tags that names lead to. */
+export interface SoughtTags {
+  /** As `spellingsOf` makes them. */
+  spellings: ReadonlyMap<string, string>;
+  /** As `findTags` finds them. */
+  found: Map<string, Tag>;
+}
+
+/** Finds the tags of names. */
+export const seekTags = async (reader: Reader, names: Iterable<string>): Promise<SoughtTags> => {
+  const spellings = spellingsOf(names);
+  return { spellings, found: await findTags(reader, [...spellings.keys()]) };
+};
+
+/** The slugs of the tags that a record's names lead to, in its order, each once: their own, unless they were merged. */
+export const tagSlugs = ({ found }: SoughtTags, names: readonly string[]): string[] => [
+  ...new Set(
+    names.map((name) => {
+      const slug = slugOf(name);
+      return found.get(slug)?.slug ?? slug;
+    }),
+  ),
 ];
 
 /** Tags by their own slugs. */
@@ -71,16 +87,16 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
 
 /**
  * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change, so
- * existing tags need no lock: if one is deleted meanwhile, the row that refers to it fails. Of transactions that create the same tag at once, the first wins; the
- * others are retried, since waiting for it could deadlock. `chargeQuota` counts the new tags.
+ * existing tags need no lock: if one is deleted meanwhile, the row that refers to it fails. Of transactions that create the
+ * same tag at once, the first wins; the others are retried, since waiting for it could deadlock. `chargeQuota` counts the
+ * new tags.
  * @throws RetryTransaction when another transaction created one meanwhile, AppError QUOTA_EXCEEDED
  */
 export const makeMissingTags = async (
   tx: Transaction,
   { countColumn }: ContentKind,
-  spellings: ReadonlyMap<string, string>,
-  counts: ReadonlyMap<string, number>,
-  found: Map<string, Tag>,
+  { spellings, found }: SoughtTags,
+  counts: ReadonlyMap<string, number> = new Map(),
   chargeQuota?: ChargeQuota,
 ): Promise<void> => {
   const missing = [...spellings].filter(([slug]) => !found.has(slug));

@@ -5,20 +5,20 @@ import { type Increment, incrementAll } from '../../db/sql/increment.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoize } from '../../db/sql/memoize.ts';
 import { lockReferred } from '../../db/sql/referred.ts';
+import { columnNames, type StoredOf } from '../../db/sql/table.ts';
 import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { ChargeQuota } from '../../auth/quotas.ts';
-import { type Document, keyOf, labelsOf } from '../../search/document.ts';
-import { enqueueDocuments, type EnqueueDocuments } from '../../search/write-buffer.ts';
+import { type Document, type EnqueueDocuments, enqueueDocuments, keyOf, labelsOf } from '../../search/document.ts';
 import { type Change, recordEvents } from '../../event/outbox/record.ts';
 import { searchText } from '../../search/text.ts';
-import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
+import { byOwnSlug, makeMissingTags, seekTags, type SoughtTags, type Tag, tagSlugs } from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';
-import type { ContentRow } from '../entity.ts';
-import type { ContentKind } from '../kind.ts';
+import { contentColumns, type ContentRow } from '../entity.ts';
+import { type ContentKind, ownColumns } from '../kind.ts';
 import { tally } from '../../base/tally.ts';
 
 /** A record to publish. */
-export interface Draft<Columns extends object = object> {
+export interface Draft<Own extends object = object> {
   /** A new id unless given. */
   id?: string;
   title: string;
@@ -29,8 +29,8 @@ export interface Draft<Columns extends object = object> {
   counters: readonly string[];
   /** The value of its kind's `typeColumn`. */
   type?: string | null;
-  /** The columns that only its kind has, as they are stored. */
-  columns: Columns;
+  /** The members that only its kind has, as they are stored. */
+  own: Own;
 }
 
 const idOf = ({ id }: Tag): number => id;
@@ -42,78 +42,61 @@ export const recordSearchText = (title: string, tags: readonly Tag[], searchable
 export const joinTagIds = (tags: readonly Tag[]): string => listToDb(tags.map(idOf));
 
 /** A record on its way into the database. */
-export interface Publication<Columns extends object = object> {
+export interface Publication<Own extends object = object> {
   id: string;
   authorId: string;
   createdAt: Date;
   /** When it was last changed, if it was. */
   updatedAt?: Date;
-  draft: Draft<Columns>;
+  draft: Draft<Own>;
   /** Counters that do not begin at 0. */
   counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
 }
 
-/**
- * The row of a record; the names of its members are those of the columns. Built without spreading, for which V8 takes
- * twenty times as long.
- */
-const rowOf = <Columns extends object>(
-  { id, authorId, createdAt, updatedAt, draft, counts = {} }: Publication<Columns>,
+/** The row of a record, as it is stored. Built without spreading, for which V8 takes twenty times as long. */
+const rowOf = <Own extends object>(
+  { id, authorId, createdAt, updatedAt, draft, counts = {} }: Publication<Own>,
   tags: readonly Tag[],
 ) => {
   const time = timeToDb(createdAt);
-  const shared = {
+  const shared: StoredOf<typeof contentColumns> = {
     id: storedIdToBytes(id),
-    author_id: storedIdToBytes(authorId),
+    authorId: storedIdToBytes(authorId),
     title: draft.title,
-    view_count: counts.viewCount ?? 0,
-    like_count: counts.likeCount ?? 0,
-    dislike_count: counts.dislikeCount ?? 0,
-    favorite_count: counts.favoriteCount ?? 0,
-    search_text: recordSearchText(draft.title, tags, draft.searchable),
-    tag_ids: joinTagIds(tags),
-    created_at: time,
-    updated_at: updatedAt === undefined ? time : timeToDb(updatedAt),
+    viewCount: counts.viewCount ?? 0,
+    likeCount: counts.likeCount ?? 0,
+    dislikeCount: counts.dislikeCount ?? 0,
+    favoriteCount: counts.favoriteCount ?? 0,
+    searchText: recordSearchText(draft.title, tags, draft.searchable),
+    tagIds: joinTagIds(tags),
+    createdAt: time,
+    updatedAt: updatedAt === undefined ? time : timeToDb(updatedAt),
   };
-  return Object.assign(shared, draft.columns);
+  return Object.assign(shared, draft.own);
 };
 
-const recordColumns = memoize((kind: ContentKind) => [
-  'id',
-  'author_id',
-  'title',
-  'view_count',
-  'like_count',
-  'dislike_count',
-  'favorite_count',
-  'search_text',
-  'tag_ids',
-  'created_at',
-  'updated_at',
-  ...kind.summaryColumns,
-  ...kind.detailColumns,
-]);
-
-const recordInsertion = memoize((kind: ContentKind) => insertInto(kind.table, recordColumns(kind)));
+const recordInsertion = memoize((kind: ContentKind) => {
+  const columns = { ...contentColumns, ...ownColumns(kind) };
+  return { members: Object.keys(columns), insert: insertInto(kind.table, columnNames(columns)) };
+});
 
 /** How records are published. */
 export interface Publishing {
   /** Whether they replace records that were removed. */
   replaces?: boolean;
   /** Enqueues their documents for the index, if not by `enqueueDocuments`. */
-  note?: EnqueueDocuments;
+  enqueue?: EnqueueDocuments;
   /** Whether the authors publish them by a call; else the operator does. */
   isByAuthors?: boolean;
   /** The time of the events that tell of them. */
   at?: Date;
-  /** Stores further rows, after the records. */
-  also?: () => Promise<unknown>;
+  /** Stores rows that refer to the records, after these. */
+  storeDependents?: () => Promise<unknown>;
 }
 
 /** A record as it is stored. */
-export interface Stored<Columns extends object = object> {
-  id: Bytes;
-  row: ReturnType<typeof rowOf<Columns>>;
+export interface Stored<Own extends object = object> {
+  row: ReturnType<typeof rowOf<Own>>;
   tags: Tag[];
   type: string | null;
   createdAt: Date;
@@ -122,45 +105,44 @@ export interface Stored<Columns extends object = object> {
 // These go through thousands of records. In loops: functions that are made for each call are compiled again after each
 // clearing of memory.
 
-const storedOf = <Columns extends object>(
-  publications: readonly Publication<Columns>[],
+const storedOf = <Own extends object>(
+  publications: readonly Publication<Own>[],
   slugs: readonly (readonly string[])[],
   bySlug: ReadonlyMap<string, Tag>,
-): Stored<Columns>[] => {
-  const stored: Stored<Columns>[] = [];
+): Stored<Own>[] => {
+  const stored: Stored<Own>[] = [];
   for (const publication of publications) {
     const tags: Tag[] = [];
     for (const slug of slugs[stored.length] ?? []) tags.push(bySlug.get(slug) as Tag);
-    const row = rowOf(publication, tags);
     const { draft, createdAt } = publication;
-    stored.push({ id: row.id, row, tags, type: draft.type ?? null, createdAt });
+    stored.push({ row: rowOf(publication, tags), tags, type: draft.type ?? null, createdAt });
   }
   return stored;
 };
 
-const valuesOf = (columns: readonly string[], records: readonly Stored[]): Parameter[][] => {
+const valuesOf = (members: readonly string[], records: readonly Stored[]): Parameter[][] => {
   const rows: Parameter[][] = [];
   for (const { row } of records) {
     const values: Parameter[] = [];
-    for (const column of columns) values.push((row as unknown as Record<string, Parameter>)[column] as Parameter);
+    for (const member of members) values.push((row as unknown as Record<string, Parameter>)[member] as Parameter);
     rows.push(values);
   }
   return rows;
 };
 
-const documentOf = ({ id, row, tags, type, createdAt }: Stored): Document => ({
-  key: keyOf(createdAt.getTime(), id),
-  text: row.search_text,
+const documentOf = ({ row, tags, type, createdAt }: Stored): Document => ({
+  key: keyOf(createdAt.getTime(), row.id),
+  text: row.searchText,
   labels: labelsOf(type, tags.map(idOf)),
 });
 
 /** The increment that makes existing tags count more records of a kind; none without such tags. */
 export const countTags = (
   { countColumn }: ContentKind,
-  tags: ReadonlyMap<string, Tag>,
+  bySlug: ReadonlyMap<string, Tag>,
   counts: ReadonlyMap<string, number>,
 ): Increment[] => {
-  const additions = [...byOwnSlug(tags.values())].map(([slug, { id }]) => [id, counts.get(slug) ?? 0] as const);
+  const additions = [...bySlug].map(([slug, { id }]) => [id, counts.get(slug) ?? 0] as const);
   return additions.length === 0 ? [] : [{ table: 'tags', column: countColumn, additions }];
 };
 
@@ -168,30 +150,27 @@ const linkInsertion = memoize(({ tagTable, foreignKey, typeColumn }: ContentKind
   insertInto(tagTable, [foreignKey, 'tag_id', 'position', ...(typeColumn === undefined ? [] : [typeColumn])]),
 );
 
-/** Stores which tags records have, in the author's order. `type` is what a record holds in its kind's `typeColumn`. */
-export const insertTagLinks = async (
-  tx: Transaction,
-  kind: ContentKind,
-  records: readonly TaggedRecord[],
-): Promise<void> => {
-  await lockTags(tx, records);
-  await insertValues(tx, linkInsertion(kind), linksOf(kind, records));
+/** Stores which tags a record has, in the author's order. */
+export const insertTagLinks = async (tx: Transaction, kind: ContentKind, record: TaggedRecord): Promise<void> => {
+  await lockTags(tx, [record]);
+  await insertValues(tx, linkInsertion(kind), linksOf(kind, [record]));
 };
 
 const lockTags = (tx: Transaction, records: readonly TaggedRecord[]): Promise<void> =>
   lockReferred(tx, 'tags', () => records.flatMap(({ tags }) => tags.map(idOf)));
 
 interface TaggedRecord {
-  id: Bytes;
+  row: { id: Bytes };
   tags: readonly Tag[];
+  /** The value of its kind's `typeColumn`. */
   type?: string | null;
 }
 
 const linksOf = ({ typeColumn }: ContentKind, records: readonly TaggedRecord[]): Parameter[][] => {
   const links: Parameter[][] = [];
-  for (const { id, tags, type = null } of records) {
+  for (const { row, tags, type = null } of records) {
     for (const [position, tag] of tags.entries()) {
-      links.push(typeColumn === undefined ? [id, tag.id, position] : [id, tag.id, position, type]);
+      links.push(typeColumn === undefined ? [row.id, tag.id, position] : [row.id, tag.id, position, type]);
     }
   }
   return links;
@@ -199,8 +178,8 @@ const linksOf = ({ typeColumn }: ContentKind, records: readonly TaggedRecord[]):
 
 const createdEvents = ({ router }: ContentKind, records: readonly Stored[], isByAuthors: boolean): Change[] => {
   const changes: Change[] = [];
-  for (const { id, row } of records) {
-    changes.push({ type: `${router}.created`, record: id, actor: isByAuthors ? row.author_id : undefined });
+  for (const { row } of records) {
+    changes.push({ type: `${router}.created`, record: row.id, actor: isByAuthors ? row.authorId : undefined });
   }
   return changes;
 };
@@ -227,22 +206,21 @@ const countRecords = async (
  * before rows that refer to it are inserted: an insert takes a shared lock on it, and two transactions with a shared lock
  * cannot both upgrade it.
  */
-export const store = async <Columns extends object>(
+export const store = async <Own extends object>(
   tx: Transaction,
   kind: ContentKind,
-  publications: readonly Publication<Columns>[],
-  spellings: ReadonlyMap<string, string>,
-  tags: Map<string, Tag>,
+  publications: readonly Publication<Own>[],
+  sought: SoughtTags,
   {
     chargeQuota,
     replaces = false,
-    note = enqueueDocuments,
+    enqueue = enqueueDocuments,
     isByAuthors = false,
     at = currentDate(),
-    also = () => Promise.resolve(),
+    storeDependents = () => Promise.resolve(),
   }: Publishing & { chargeQuota?: ChargeQuota | undefined } = {},
-): Promise<Stored<Columns>[]> => {
-  const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
+): Promise<Stored<Own>[]> => {
+  const slugs = publications.map(({ draft }) => tagSlugs(sought, draft.tagNames));
   const tagCounts = tally(slugs.flat());
   const authorCounts = tally(publications.map(({ authorId }) => authorId));
   const ofAuthors = {
@@ -250,34 +228,36 @@ export const store = async <Columns extends object>(
     column: kind.countColumn,
     additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
   };
-  const ofTags = countTags(kind, tags, tagCounts);
+  const ofTags = countTags(kind, byOwnSlug(sought.found.values()), tagCounts);
   // Release 1.0.0 locks tags before users. Beside it, a transaction that never takes that order loses again and again.
   for (const increments of tx.keepsLosing ? [ofTags, [ofAuthors]] : [[ofAuthors, ...ofTags]]) {
     if (increments.length > 0) await incrementAll(tx, increments);
   }
-  await makeMissingTags(tx, kind, spellings, tagCounts, tags, chargeQuota);
+  await makeMissingTags(tx, kind, sought, tagCounts, chargeQuota);
 
-  const records = storedOf(publications, slugs, byOwnSlug(tags.values()));
-  await lockReferred(tx, 'users', () => records.map(({ row }) => row.author_id));
+  const records = storedOf(publications, slugs, byOwnSlug(sought.found.values()));
+  await lockReferred(tx, 'users', () => records.map(({ row }) => row.authorId));
   await lockTags(tx, records);
-  const insertRecords = (): Promise<unknown> =>
-    insertValues(tx, recordInsertion(kind), valuesOf(recordColumns(kind), records));
-  const insertLinks = (): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));
-  const noteRecords = (): Promise<unknown> => note(tx, kind.search, records.map(documentOf), replaces);
-  const recordAll = (): Promise<void> => recordEvents(tx, createdEvents(kind, records, isByAuthors), at);
+  const { members, insert } = recordInsertion(kind);
+  const counted = tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters]));
   // Only its types are counters that a call can make.
   const countTypes = kind.typeColumn === undefined ? undefined : chargeQuota;
-  const count = (): Promise<unknown> =>
-    countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), countTypes);
-  const writes = [insertRecords, insertLinks, also, noteRecords, recordAll, count];
+  const writes: (() => Promise<unknown>)[] = [
+    () => insertValues(tx, insert, valuesOf(members, records)),
+    () => insertValues(tx, linkInsertion(kind), linksOf(kind, records)),
+    storeDependents,
+    () => enqueue(tx, kind.search, records.map(documentOf), replaces),
+    () => recordEvents(tx, createdEvents(kind, records, isByAuthors), at),
+    () => countRecords(tx, counted, countTypes),
+  ];
   // For one record nothing is gained by pipelining, and separate statements are measured separately.
   if (publications.length === 1) for (const write of writes) await write();
   else await pipelined(writes.map((write) => write()));
   return records;
 };
 
-export const spellingsIn = (drafts: readonly Draft[]): ReadonlyMap<string, string> =>
-  spellingsOf(drafts.flatMap(({ tagNames }) => tagNames));
+export const namesIn = (publications: readonly Pick<Publication, 'draft'>[]): string[] =>
+  publications.flatMap(({ draft }) => draft.tagNames);
 
 /** Stores new records of any authors with their tags and everything that counts them. */
 export const publishAll = async (
@@ -286,8 +266,7 @@ export const publishAll = async (
   publications: readonly Publication[],
   publishing: Publishing = {},
 ): Promise<void> => {
-  const spellings = spellingsIn(publications.map(({ draft }) => draft));
-  await store(tx, kind, publications, spellings, await findTags(tx, [...spellings.keys()]), publishing);
+  await store(tx, kind, publications, await seekTags(tx, namesIn(publications)), publishing);
 };
 
 /** The tags of records that are not to be counted; those that do not exist are made. */
@@ -296,11 +275,8 @@ export const tagsForHidden = async (
   kind: ContentKind,
   publications: readonly Publication[],
 ): Promise<Tag[][]> => {
-  const spellings = spellingsIn(publications.map(({ draft }) => draft));
-  const tags = await findTags(tx, [...spellings.keys()]);
-  await makeMissingTags(tx, kind, spellings, new Map(), tags);
-  const bySlug = byOwnSlug(tags.values());
-  return publications.map(({ draft }) =>
-    resolvedSlugs(tags, slugsOf(draft.tagNames)).map((slug) => bySlug.get(slug) as Tag),
-  );
+  const sought = await seekTags(tx, namesIn(publications));
+  await makeMissingTags(tx, kind, sought);
+  const bySlug = byOwnSlug(sought.found.values());
+  return publications.map(({ draft }) => tagSlugs(sought, draft.tagNames).map((slug) => bySlug.get(slug) as Tag));
 };

@@ -5,46 +5,63 @@ import { inList, padded, placeholders } from '../../db/sql/in-list.ts';
 import { memoizeBySize } from '../../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import type { IdempotentCall } from '../../auth/idempotency/call.ts';
+import { type IdempotentCall, showing, type ShownRows } from '../../auth/idempotency/call.ts';
 import { doTogether, type WriteResult, type Writes } from '../../auth/idempotency/writes.ts';
 import { type ChargeQuota, quotaChecker, type Quota } from '../../auth/quotas.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Call } from '../../auth/procedure.ts';
-import { findTags, MERGED, slugsOf, SOUGHT_TAG, type SoughtTag, type Tag } from '../tag/service.ts';
+import {
+  findTags,
+  MERGED,
+  seekTags,
+  SOUGHT_TAG,
+  type SoughtTag,
+  type SoughtTags,
+  spellingsOf,
+  type Tag,
+} from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
-import { type Draft, spellingsIn, store, type Stored } from './publish.ts';
-import { publishedRows, showing } from './replays.ts';
-import type { ContentRecord } from '../records.ts';
-import type { ViewerColumns } from '../viewer.ts';
+import { type Draft, namesIn, store, type Stored } from './publish.ts';
+import type { ContentRecord, ViewerState } from '../records.ts';
 
-interface AuthorColumns {
+interface Author {
   nickname: string;
   avatar: string | null;
-  suspended_at: string | null;
+  suspendedAt: string | null;
 }
 
 /** The author's favorite and reaction on a new record. */
-const UNTOUCHED: ViewerColumns = { favorited: 0, reaction: null };
+const UNTOUCHED: ViewerState = { favorited: 0, reaction: null };
 
 /** A new record as it would be read. */
-const recordOf = <Columns extends object>(
-  { row, tags }: Stored<Columns>,
-  { nickname, avatar }: AuthorColumns,
-): ContentRecord<Columns> => ({
-  row: Object.assign(row, { author_nickname: nickname, author_avatar: avatar }),
+const recordOf = <Own extends object>(
+  { row, tags }: Stored<Own>,
+  { nickname, avatar }: Author,
+): ContentRecord<Own> => ({
+  row: Object.assign(row, { authorNickname: nickname, authorAvatar: avatar }),
   tags,
   viewing: UNTOUCHED,
 });
 
 /** Why a user may not publish: keys go with their user, and the user may be suspended since the key was verified. */
-const refusalOf = (author: AuthorColumns | undefined): AppError | undefined => {
+const refusalOf = (author: Author | undefined): AppError | undefined => {
   if (!author) return new AppError('KEY_UNKNOWN');
-  return author.suspended_at === null ? undefined : new AppError('USER_SUSPENDED');
+  return author.suspendedAt === null ? undefined : new AppError('USER_SUSPENDED');
+};
+
+/** SQL: creates that are stored together read their authors by it. */
+const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<Map<string, Author>> => {
+  const { sql, parameters } = inList([...ids].map(storedIdToBytes));
+  const rows = await tx.read<Author & { id: Bytes }>(
+    `SELECT id, nickname, avatar, suspended_at AS suspendedAt FROM users WHERE id IN (${sql})`,
+    parameters,
+  );
+  return new Map(rows.map((row) => [idFromBytes(row.id), row]));
 };
 
 /** SQL: each create reads its author and its tags, in one round trip. */
 const authorAndTags = memoizeBySize(
-  (n) => `SELECT u.nickname, u.avatar, u.suspended_at, ${SOUGHT_TAG}
+  (n) => `SELECT u.nickname, u.avatar, u.suspended_at AS suspendedAt, ${SOUGHT_TAG}
   FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) ${MERGED} WHERE u.id = ?`,
 );
 
@@ -53,54 +70,67 @@ const MAX_JOINED_TAGS = 32;
 
 const readAuthorAndTags = async (
   tx: Transaction,
-  authorId: Bytes,
+  authorId: string,
   slugs: readonly string[],
-): Promise<{ author: AuthorColumns; tags: Map<string, Tag> }> => {
-  const isJoined = slugs.length > 0 && slugs.length <= MAX_JOINED_TAGS;
+): Promise<{ author: Author | undefined; found: Map<string, Tag> }> => {
+  if (slugs.length === 0 || slugs.length > MAX_JOINED_TAGS) {
+    const authors = await readAuthors(tx, new Set([authorId]));
+    return { author: authors.get(authorId), found: await findTags(tx, slugs) };
+  }
   const among = padded(slugs);
-  const rows = isJoined
-    ? await tx.read<AuthorColumns & SoughtTag>(authorAndTags(among.length), [...among, authorId])
-    : await tx.read<AuthorColumns & SoughtTag>('SELECT nickname, avatar, suspended_at FROM users WHERE id = ?', [
-        authorId,
-      ]);
-  const [author] = rows;
-  const refusal = refusalOf(author);
-  if (refusal || !author) throw refusal;
-  if (!isJoined) return { author, tags: await findTags(tx, slugs) };
-  const tags = rows
-    .filter(({ sought }) => sought !== null)
-    .map(({ sought, id, name, slug }) => [sought, { id, name, slug }] as const);
-  return { author, tags: new Map(tags) };
+  const rows = await tx.read<Author & SoughtTag>(authorAndTags(among.length), [...among, storedIdToBytes(authorId)]);
+  const tags = rows.filter(({ sought }) => sought !== null);
+  return { author: rows[0], found: new Map(tags.map(({ sought, id, name, slug }) => [sought, { id, name, slug }])) };
+};
+
+/** A draft, and who publishes it. */
+interface Authored<Own extends object> {
+  authorId: string;
+  draft: Draft<Own>;
+}
+
+/** Stores new records, dated `now`, and returns them as they would be read, in the order of the drafts. */
+const storeDrafts = async <Own extends object>(
+  tx: Transaction,
+  kind: ContentKind,
+  drafts: readonly Authored<Own>[],
+  { authors, sought, now }: { authors: ReadonlyMap<string, Author>; sought: SoughtTags; now: Date },
+  chargeQuota: ChargeQuota | undefined,
+): Promise<ContentRecord<Own>[]> => {
+  const publications = drafts.map(({ authorId, draft }) => ({
+    id: draft.id ?? newId(now),
+    authorId,
+    createdAt: now,
+    draft,
+  }));
+  const stored = await store(tx, kind, publications, sought, { chargeQuota, isByAuthors: true, at: now });
+  return stored.map((one, index) => recordOf(one, authors.get(drafts[index]!.authorId)!));
 };
 
 /**
  * Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. New tags
- * and types count against `quota`. @throws AppError QUOTA_EXCEEDED
+ * and types count against `quota`. @throws AppError KEY_UNKNOWN, USER_SUSPENDED, QUOTA_EXCEEDED
  */
-export const publish = async <Columns extends object>(
+export const publish = async <Own extends object>(
   tx: Transaction,
   kind: ContentKind,
   authorId: string,
-  drafts: readonly Draft<Columns>[],
+  drafts: readonly Draft<Own>[],
   now: Date,
   quota?: Quota,
-): Promise<ContentRecord<Columns>[]> => {
-  const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
-  const spellings = spellingsIn(drafts);
-  const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
-  const stored = await store(tx, kind, publications, spellings, found, {
-    chargeQuota: quotaChecker(tx, quota),
-    isByAuthors: true,
-    at: now,
-  });
-  return stored.map((one) => recordOf(one, author));
+): Promise<ContentRecord<Own>[]> => {
+  const authored = drafts.map((draft) => ({ authorId, draft }));
+  const spellings = spellingsOf(namesIn(authored));
+  const { author, found } = await readAuthorAndTags(tx, authorId, [...spellings.keys()]);
+  const refusal = refusalOf(author);
+  if (refusal || !author) throw refusal;
+  const read = { authors: new Map([[authorId, author]]), sought: { spellings, found }, now };
+  return storeDrafts(tx, kind, authored, read, quotaChecker(tx, quota));
 };
 
 /** A call that publishes one record. */
-interface Creation {
+interface Creation extends Authored<object> {
   kind: ContentKind;
-  authorId: string;
-  draft: Draft;
   quota: Quota | undefined;
   idempotent: IdempotentCall | undefined;
   /** Makes the output. */
@@ -109,16 +139,6 @@ interface Creation {
 
 /** Thrown when calls cannot be stored together. `GroupCommit` then stores them in smaller groups. */
 class NotTogether extends Error {}
-
-/** SQL: creates that are stored together read their authors by it. */
-const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<Map<string, AuthorColumns>> => {
-  const { sql, parameters } = inList([...ids].map(storedIdToBytes));
-  const rows = await tx.read<AuthorColumns & { id: Bytes }>(
-    `SELECT id, nickname, avatar, suspended_at FROM users WHERE id IN (${sql})`,
-    parameters,
-  );
-  return new Map(rows.map((row) => [idFromBytes(row.id), row]));
-};
 
 /**
  * Counts the new tags of several calls, each for the user who comes first. Quotas are locked in one order. Calls beyond a
@@ -135,7 +155,7 @@ const quotaCheckerOfAll = (
     const claimed = new Set<string>();
     const made = new Map<string, { quota: Quota; n: number }>();
     for (const { draft, quota } of creations) {
-      const own = slugsOf(draft.tagNames).filter((slug) => !found.has(slug) && !claimed.has(slug));
+      const own = [...spellingsOf(draft.tagNames).keys()].filter((slug) => !found.has(slug) && !claimed.has(slug));
       for (const slug of own) claimed.add(slug);
       if (quota && own.length > 0) {
         made.set(quota.userId, { quota, n: own.length + (made.get(quota.userId)?.n ?? 0) });
@@ -151,76 +171,94 @@ const quotaCheckerOfAll = (
   };
 };
 
-/** Stores the records of several calls together. @throws NotTogether */
+/** Stores the records of calls together. @throws NotTogether */
 const publishTogether = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<WriteResult[]> => {
-  const { kind } = creations[0]!;
-  const authors = await readAuthors(tx, new Set(creations.map(({ authorId }) => authorId)));
-  const refusals = creations.map(({ authorId }) => refusalOf(authors.get(authorId)));
+  const { kind, authorId, draft, quota, view: viewOfOne } = creations[0]!;
+  if (creations.length === 1) {
+    const [record] = await publish(tx, kind, authorId, [draft], now, quota);
+    return [{ output: viewOfOne(record as ContentRecord<never>) }];
+  }
+  const authors = await readAuthors(tx, new Set(creations.map((creation) => creation.authorId)));
+  const refusals = creations.map((creation) => refusalOf(authors.get(creation.authorId)));
   const accepted = creations.filter((_, index) => refusals[index] === undefined);
   if (accepted.length === 0) return refusals as AppError[];
-  const spellings = spellingsIn(accepted.map(({ draft }) => draft));
-  const tags = await findTags(tx, [...spellings.keys()]);
-  const publications = accepted.map(({ authorId, draft }) => ({ id: newId(now), authorId, createdAt: now, draft }));
-  const chargeQuota = quotaCheckerOfAll(tx, accepted, new Map(tags));
-  const stored = await store(tx, kind, publications, spellings, tags, { chargeQuota, isByAuthors: true, at: now });
-  const outputs = accepted.map(({ authorId, view }, index) => ({
-    output: view(recordOf(stored[index]!, authors.get(authorId)!) as ContentRecord<never>),
-  }));
+  const sought = await seekTags(tx, namesIn(accepted));
+  const chargeQuota = quotaCheckerOfAll(tx, accepted, new Map(sought.found));
+  const records = await storeDrafts(tx, kind, accepted, { authors, sought, now }, chargeQuota);
+  const outputs = accepted.map(({ view }, index) => ({ output: view(records[index] as ContentRecord<never>) }));
   const done = outputs.values();
   return refusals.map((refusal) => refusal ?? done.next().value!);
 };
 
-const publishEach = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<WriteResult[]> => {
-  const [first, ...others] = creations;
-  if (!first || others.length > 0) return publishTogether(tx, creations, now);
-  const { kind, authorId, draft, quota, view } = first;
-  const [record] = await publish(tx, kind, authorId, [draft], now, quota);
-  return [{ output: view(record as ContentRecord<never>) }];
-};
-
-/** A call that publishes one record, and what its output is made with. */
-interface PublishRequest<Columns extends object, Output> {
-  draft: Draft<Columns>;
-  quota: Quota | undefined;
-  view: (record: ContentRecord<Columns>) => Output;
-}
-
 const sizeOf = ({ draft }: Creation): number =>
-  Object.values(draft.columns).reduce(
+  Object.values(draft.own).reduce(
     (size: number, value: unknown) => size + (typeof value === 'string' ? value.length : 0),
     0,
   );
 
+/** The answer of a call that published records, as far as it is read here. */
+interface Answer {
+  result: { data: { json: { id: string } | { items: { id: string }[] } } };
+}
+
+/** The records of a kind in the answer of a call that published them. */
+const publishedRows = ({ table }: ContentKind): ShownRows => ({
+  table,
+  idsIn: (answer) => {
+    const { json } = (JSON.parse(answer) as Answer).result.data;
+    return 'items' in json ? json.items.map(({ id }) => id) : [json.id];
+  },
+  gone: 'IDEMPOTENCY_GONE',
+});
+
 /** Publishes records. Calls of one kind that meet are stored together: their authors, tags and totals are counters of all. */
 export class Publisher {
   readonly #writes: Writes;
+  readonly #now: () => Date;
+  readonly #quotaOf: (caller: Caller) => Quota | undefined;
   readonly #groups: GroupCommit<Creation, WriteResult>;
 
-  constructor(db: Database, writes: Writes, now: () => Date) {
+  /** `quotaOf` tells the daily quota of a caller; undefined where callers have no limits. */
+  constructor(db: Database, writes: Writes, now: () => Date, quotaOf: (caller: Caller) => Quota | undefined) {
     this.#writes = writes;
+    this.#now = now;
+    this.#quotaOf = quotaOf;
     this.#groups = new GroupCommit(
-      (creations, deadline, onCommit) => doTogether(db, creations, { now, deadline, onCommit }, publishEach),
+      (creations, deadline, onCommit) => doTogether(db, creations, { now, deadline, onCommit }, publishTogether),
       { ...AMONG_LOCKS, sizeOf },
     );
   }
 
   /**
    * Publishes one record of the caller; `view` makes the output of it.
-   * @throws AppError KEY_UNKNOWN, USER_SUSPENDED, QUOTA_EXCEEDED, and as `Writes.do`
+   * @throws AppError KEY_UNKNOWN, USER_SUSPENDED, QUOTA_EXCEEDED, OVERLOADED, and as `Writes.do`
    */
-  async create<Columns extends object, Output>(
+  create<Own extends object, Output>(
     kind: ContentKind,
-    { draft, quota, view }: PublishRequest<Columns, Output>,
-    { caller: { userId }, deadline, idempotent: call }: Call<Caller>,
+    draft: Draft<Own>,
+    { caller, deadline, idempotent: call }: Call<Caller>,
+    view: (record: ContentRecord<Own>) => Output,
   ): Promise<Output> {
     const idempotent = showing(call, publishedRows(kind));
-    const creation: Creation = { kind, authorId: userId, draft, quota, idempotent, view };
+    const creation: Creation = { kind, authorId: caller.userId, draft, quota: this.#quotaOf(caller), idempotent, view };
     // Repeatable calls are stored by themselves: only a transaction of such is run again when its outcome is unknown.
-    const storeIn = (group: string): Promise<WriteResult> => this.#groups.do(group, creation, deadline);
-    const result = idempotent
-      ? await this.#writes.inFlight(idempotent, () => storeIn(`${kind.table} once`))
-      : await storeIn(kind.table);
-    if ('output' in result) return result.output as Output;
-    throw result;
+    const group = idempotent ? `${kind.table} once` : kind.table;
+    return this.#writes.outputOf<Output>(idempotent, () => this.#groups.do(group, creation, deadline));
+  }
+
+  /**
+   * Publishes records of the caller, all or none; `view` makes the output of them, in the order of the drafts.
+   * @throws AppError as `create`
+   */
+  createAll<Own extends object, Output extends object>(
+    kind: ContentKind,
+    drafts: readonly Draft<Own>[],
+    { caller, deadline, idempotent }: Call<Caller>,
+    view: (records: ContentRecord<Own>[]) => Output,
+  ): Promise<Output> {
+    const quota = this.#quotaOf(caller);
+    return this.#writes.do({ deadline, idempotent: showing(idempotent, publishedRows(kind)) }, async (tx) =>
+      view(await publish(tx, kind, caller.userId, drafts, this.#now(), quota)),
+    );
   }
 }

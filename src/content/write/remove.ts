@@ -4,14 +4,14 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { picked, selected } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, storedIdToBytes } from '../../db/values.ts';
-import { keyOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/write-buffer.ts';
+import { enqueueDocuments, keyOf, millisecondsOf } from '../../search/document.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
-import { type EngagementRow, engagementIn, recordsIn, tagLinksIn } from '../entity.ts';
-import type { ContentKind } from '../kind.ts';
-import { tagIdsOf } from '../tag-ids.ts';
+import { contentColumns, markCountColumn, type EngagementRow, engagementIn, recordsIn, tagLinksIn } from '../entity.ts';
+import { type ContentKind, tagIdsOf } from '../kind.ts';
+import type { StoredContent } from '../records.ts';
 import { tally } from '../../base/tally.ts';
 import { lockingRead, lockRows } from '../../db/sql/lock-rows.ts';
 
@@ -31,14 +31,11 @@ const MARKS_AT_ONCE = 1000;
 const MARKS_OF_ALL = 5000;
 
 /** A record to remove, locked. */
-export interface RecordToDelete {
-  id: Bytes;
-  title: string;
-  author_id: Bytes;
-  tag_ids: string;
-  created_at: string;
+export type RecordToDelete = Pick<StoredContent, 'id' | 'title' | 'authorId' | 'tagIds' | 'createdAt'> & {
   type?: string | null;
-}
+};
+
+const removedColumns = picked(contentColumns, 'id', 'title', 'authorId', 'createdAt');
 
 /** The hooks of a removal. */
 export interface Removal {
@@ -64,39 +61,35 @@ const removeBatch = async (
   const among = inList(ids);
   const end = await lockingRead(tx, table, ids);
   const locked = await tx.read<RecordToDelete>(
-    `SELECT id, title, author_id, ${tagIdsOf(kind, table)} AS tag_ids, created_at${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
-    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
+    `SELECT ${selected(removedColumns, 'r')}, ${tagIdsOf(kind, 'r')} AS tagIds${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
+    FROM ${table} r WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
   // Meanwhile another run may have removed one, and its author may have given it another title.
   const rows = locked.filter(shouldDelete);
   if (rows.length === 0) return 0;
   await before?.(tx, rows);
-  const authors = new Map(rows.map(({ author_id: id }) => [idFromBytes(id), id]));
-  const byAuthor = tally(rows.map(({ author_id: id }) => idFromBytes(id)));
+  const authors = new Map(rows.map((row) => [idFromBytes(row.authorId), row.authorId]));
+  const byAuthor = tally(rows.map((row) => idFromBytes(row.authorId)));
   await incrementAll(tx, [
     {
       table: 'users',
       column: countColumn,
-      additions: [...byAuthor].map(([id, n]) => [authors.get(id) as Bytes, -n]),
+      additions: [...byAuthor].map(([author, n]) => [authors.get(author) as Bytes, -n]),
     },
   ]);
-  const byTag = tally(rows.flatMap(({ tag_ids: list }) => listFromDb(list)));
+  const byTag = tally(rows.flatMap(({ tagIds }) => listFromDb(tagIds)));
   if (byTag.size > 0) {
     await incrementAll(tx, [
-      { table: 'tags', column: countColumn, additions: [...byTag].map(([id, n]) => [id, -n] as const) },
+      { table: 'tags', column: countColumn, additions: [...byTag].map(([tagId, n]) => [tagId, -n] as const) },
     ]);
   }
-  const gone = rows.map(({ id }) => idFromBytes(id));
+  const gone = rows.map((row) => idFromBytes(row.id));
   await tagLinksIn(tx, kind).delete({ recordId: In(gone) });
   for (const marks of [favoriteTable, reactionTable]) await engagementIn(tx, marks).delete({ recordId: In(gone) });
   await recordsIn(tx, kind).delete({ id: In(gone) });
   // A document that holds nothing, and so is never found, takes the place of what search holds of a record.
-  const documents = rows.map(({ id, created_at: at }) => ({
-    key: keyOf(millisecondsOf(at), id),
-    text: '',
-    labels: [],
-  }));
+  const documents = rows.map((row) => ({ key: keyOf(millisecondsOf(row.createdAt), row.id), text: '', labels: [] }));
   await enqueueDocuments(tx, kind.search, documents, true);
   await recordDeletions(tx, kind, rows);
   await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(type)])));
@@ -120,11 +113,8 @@ const recordDeletions = async (
   );
 };
 
-/** The counts of a record that reactions of a type are in. */
-export const reactionColumns = { like: 'like_count', dislike: 'dislike_count' } as const;
-
-/** The count of a record that a favorite or reaction is in. */
-export const countColumnOf = ({ type }: EngagementRow): string => (type ? reactionColumns[type] : 'favorite_count');
+/** The column of the count that a favorite or reaction is in. */
+export const countColumnOf = ({ type }: EngagementRow): string => markCountColumn(type ?? 'favorite');
 
 /** Removes some favorites or reactions of a record, and counts them no more. Returns whether there may be more. */
 const removeEngagement = async (

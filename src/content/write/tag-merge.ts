@@ -1,21 +1,18 @@
 import { In, IsNull, Not } from 'typeorm';
 import { currentDate, sleep } from '../../base/runtime.ts';
-import { type Actor, record } from '../../auth/audit/log.ts';
+import type { Actor } from '../../auth/audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { type Bytes, idFromBytes, listToDb } from '../../db/values.ts';
-import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/write-buffer.ts';
-import { recordsIn, tagLinksIn } from '../entity.ts';
-import { type TagRow, tagsIn } from '../tag/entity.ts';
+import { recordsIn, tagLinksIn, type TagRow, tagsIn } from '../entity.ts';
 import { makeMissingTags, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
-import { findTagged, readSearched, SETTLE_MS } from './tag-names.ts';
-import { vacate } from './tag-slugs.ts';
+import { findTagged, passTwice, readSearched, SETTLE_MS, storeSearchTexts } from './tag-names.ts';
+import { redirect, vacate } from './tag-slugs.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
@@ -45,7 +42,7 @@ const makeRenamed = async (
       `Another tag has the slug "${slug}". To have it stand in for this one: tags merge ${from.slug} ${slug}`,
     );
   }
-  await makeMissingTags(tx, kind, new Map([[slug, name]]), new Map(), new Map());
+  await makeMissingTags(tx, kind, { spellings: new Map([[slug, name]]), found: new Map() });
   return tagsIn(tx).findOneByOrFail({ slug });
 };
 
@@ -70,14 +67,7 @@ const merge = async (
   if (into.mergedInto !== null) throw new MergeError(`"${intoSlug}" was itself merged into another tag.`);
   if (from.mergedInto === into.id) return [from, into];
   if (from.mergedInto !== null) throw new MergeError(`"${fromSlug}" was merged into another tag already.`);
-  // Tags that were merged into it before are redirected as well.
-  await tagsIn(tx).update([{ id: from.id }, { mergedInto: from.id }], { mergedInto: into.id });
-  await record(tx, by, {
-    action: name === undefined ? 'tags merge' : 'tags rename',
-    subject: `tag ${fromSlug}`,
-    before: { name: from.name, slug: from.slug },
-    after: { mergedInto: { name: into.name, slug: into.slug } },
-  });
+  await redirect(tx, [from, into], by, name === undefined ? 'tags merge' : 'tags rename');
   await recordEvents(tx, [{ type: 'tag.merged', record: { slug: from.slug } }], by.now);
   return [from, into];
 };
@@ -120,21 +110,11 @@ const moveBatch = async (
     await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { tagIds: listToDb(own) });
   }
   // Their search texts contain the names of their tags.
-  const texts = await readSearched(
-    tx,
-    kind,
-    records.map(({ id }) => id),
-  );
-  for (const { id, text } of texts) await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
-  const documents = texts.map(({ id, created_at: createdAt, text, type, tagIds }) => ({
-    key: keyOf(millisecondsOf(createdAt), id),
-    text,
-    labels: labelsOf(type, tagIds),
-  }));
-  await enqueueDocuments(tx, kind.search, documents, true);
+  const changed = records.map(({ id }) => id);
+  await storeSearchTexts(tx, kind, await readSearched(tx, kind, changed));
   await recordEvents(
     tx,
-    records.map(({ id }) => ({ type: `${kind.router}.updated` as const, record: id })),
+    changed.map((id) => ({ type: `${kind.router}.updated` as const, record: id })),
     currentDate(),
   );
   // Totals that were remembered by the counts of tags are counted anew.
@@ -165,13 +145,7 @@ export const mergeTags = async (
   settle: () => Promise<unknown> = () => sleep(SETTLE_MS),
 ): Promise<{ from: Tag; into: Tag; moved: number }> => {
   const tags = await db.transaction((tx) => merge(tx, kinds, by, merging));
-  let moved = 0;
-  const all = async (): Promise<void> => {
-    for (const kind of kinds) moved += await moveRecords(db, kind, tags);
-  };
-  await all();
-  await settle();
-  await all();
+  const moved = await passTwice(kinds, settle, (kind) => moveRecords(db, kind, tags));
   return { from: tags[0], into: tags[1], moved };
 };
 

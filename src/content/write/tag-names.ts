@@ -5,15 +5,13 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
+import { picked, selected, type StoredOf } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, NIL_ID, storedIdToBytes } from '../../db/values.ts';
-import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/write-buffer.ts';
-import { recordsIn, tagLinksIn } from '../entity.ts';
-import { tagsIn } from '../tag/entity.ts';
+import { indexAgain } from '../../search/indexing/check.ts';
+import { contentColumns, recordsIn, tagLinksIn, tagsIn } from '../entity.ts';
 import { readTags, type Tag } from '../tag/service.ts';
-import type { ContentKind } from '../kind.ts';
+import { type ContentKind, ownColumns, tagIdsOf } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
-import { tagIdsOf } from '../tag-ids.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
@@ -22,16 +20,9 @@ const RECORDS_AT_ONCE = 100;
 /** Far longer than a call takes from reading the names until its records are stored. */
 export const SETTLE_MS = 2000;
 
-interface SearchedColumns {
-  id: Bytes;
-  title: string;
-  search_text: string;
-  tag_ids: string;
-  created_at: string;
-  type?: string | null;
-}
+const searchedColumns = picked(contentColumns, 'id', 'title', 'searchText');
 
-interface Searched extends SearchedColumns {
+interface Searched extends StoredOf<typeof searchedColumns> {
   tagIds: number[];
   /** The search text that it should have. */
   text: string;
@@ -44,15 +35,15 @@ export const readSearched = async (
   ids: readonly Bytes[],
   end = '',
 ): Promise<Searched[]> => {
-  const { table, typeColumn, searchedColumns, searchedTexts } = kind;
-  const columns = ['id', 'title', 'search_text', 'created_at', ...searchedColumns];
+  const { table, searchedTexts } = kind;
+  const columns = { ...searchedColumns, ...picked(ownColumns(kind), ...kind.searched) };
   const among = inList(ids);
-  const rows = await reader.read<SearchedColumns & Record<string, string | null>>(
-    `SELECT ${columns.join(', ')}, ${tagIdsOf(kind, table)} AS tag_ids${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
-    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
+  const rows = await reader.read<Omit<Searched, 'tagIds'> & Record<string, string | null>>(
+    `SELECT ${selected(columns, 'r')}, ${tagIdsOf(kind, 'r')} AS tags FROM ${table} r
+    WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
-  const records = rows.map((row) => ({ row, tagIds: listFromDb(row.tag_ids) }));
+  const records = rows.map((row) => ({ row, tagIds: listFromDb(row['tags'] ?? '') }));
   const tagIds = [...new Set(records.flatMap((row) => row.tagIds))];
   const names = tagIds.length === 0 ? [] : await readTags(reader, tagIds);
   const tagOf = new Map(names.map((tag) => [tag.id, tag]));
@@ -62,19 +53,26 @@ export const readSearched = async (
   });
 };
 
-const isWrong = ({ search_text: stored, text }: Searched): boolean => stored !== text;
+const isWrong = ({ searchText: stored, text }: Searched): boolean => stored !== text;
+
+/** Stores the search texts that records should have, and has search find them by these. */
+export const storeSearchTexts = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly Searched[],
+): Promise<void> => {
+  for (const { id, text } of records) {
+    await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
+  }
+  const ids = records.map(({ id }) => id);
+  await indexAgain(tx, kind.search, ids);
+};
 
 const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
   // Read again under the lock.
   const wrong = (await readSearched(tx, kind, ids, await lockingRead(tx, kind.table, ids))).filter(isWrong);
   if (wrong.length === 0) return 0;
-  for (const { id, text } of wrong) await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { searchText: text });
-  const documents = wrong.map(({ id, created_at: createdAt, text, type, tagIds }) => ({
-    key: keyOf(millisecondsOf(createdAt), id),
-    text,
-    labels: labelsOf(type, tagIds),
-  }));
-  await enqueueDocuments(tx, kind.search, documents, true);
+  await storeSearchTexts(tx, kind, wrong);
   return wrong.length;
 };
 
@@ -116,6 +114,22 @@ const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefin
   });
 
 /**
+ * Goes over the records of all kinds twice: calls under way may still store what they have read before. Waits for `settle` in
+ * between. @returns how many records `pass` changed
+ */
+export const passTwice = async (
+  kinds: readonly ContentKind[],
+  settle: () => Promise<unknown>,
+  pass: (kind: ContentKind) => Promise<number>,
+): Promise<number> => {
+  let changed = 0;
+  for (const kind of kinds) changed += await pass(kind);
+  await settle();
+  for (const kind of kinds) changed += await pass(kind);
+  return changed;
+};
+
+/**
  * Spells the name of a tag anew, which has to keep its slug, and has search find the records of all `kinds` by it. Safe
  * beside a running service, and to be run again. Records that are being published may get the old name, so it looks at all
  * of them twice: again after `settle`.
@@ -130,12 +144,5 @@ export const renameTag = async (
 ): Promise<{ tag: Tag; mended: number } | undefined> => {
   const tag = await spellAnew(db, slug, name, by);
   if (!tag) return undefined;
-  let mended = 0;
-  const repairAll = async (): Promise<void> => {
-    for (const kind of kinds) mended += await repairSearchTexts(db, kind, tag.id);
-  };
-  await repairAll();
-  await settle();
-  await repairAll();
-  return { tag, mended };
+  return { tag, mended: await passTwice(kinds, settle, (kind) => repairSearchTexts(db, kind, tag.id)) };
 };

@@ -3,12 +3,28 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import type { ContentKind } from '../kind.ts';
-import { type TagRow, tagsIn } from '../tag/entity.ts';
+import { type TagRow, tagsIn } from '../entity.ts';
 import { findTags, makeMissingTags, type Tag, tagsThat } from '../tag/service.ts';
 import { slugOf } from '../tag/slug.ts';
 
 /** Gives a tag a slug that no name has: one that begins with a hyphen. */
 export const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> => tagsIn(tx).update({ id }, { slug: `-${id}` });
+
+/** Has a tag lead to another one from now on, with the tags that were merged into it before. */
+export const redirect = async (
+  tx: Transaction,
+  [from, into]: readonly [Tag, Tag],
+  by: Actor,
+  action = 'tags merge',
+): Promise<void> => {
+  await tagsIn(tx).update([{ id: from.id }, { mergedInto: from.id }], { mergedInto: into.id });
+  await record(tx, by, {
+    action,
+    subject: `tag ${from.slug}`,
+    before: { name: from.name, slug: from.slug },
+    after: { mergedInto: { name: into.name, slug: into.slug } },
+  });
+};
 
 const isOutdated = ({ name, slug }: Tag): boolean => slugOf(name) !== slug;
 
@@ -33,15 +49,9 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
     tag,
   );
   const found = await findTags(tx, [slug]);
-  await makeMissingTags(tx, kind, new Map([[slug, tag.name]]), new Map(), found);
+  await makeMissingTags(tx, kind, { spellings: new Map([[slug, tag.name]]), found });
   const into = found.get(slug)!;
-  await tagsIn(tx).update([{ id }, { mergedInto: id }], { mergedInto: into.id });
-  await record(tx, by, {
-    action: 'tags merge',
-    subject: `tag ${tag.slug}`,
-    before: { name: tag.name, slug: tag.slug },
-    after: { mergedInto: { name: into.name, slug: into.slug } },
-  });
+  await redirect(tx, [tag, into], by);
   if (slugOf(tag.slug) === tag.slug) {
     // Another name has the slug: `c`, which C++ had, is that of C.
     await vacate(tx, tag);

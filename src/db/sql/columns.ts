@@ -24,6 +24,10 @@ export const columnTypes = (engine: Engine) => {
   return {
     id: binary(16),
     hash: binary(32),
+    bytes: binary,
+    atMostBytes: (length: number): Column =>
+      sqlite ? { type: 'blob' } : { type: 'varbinary', length: String(length) },
+    blob: { type: sqlite ? 'blob' : 'mediumblob' } satisfies Column as Column,
     text,
     longText: { type: sqlite ? 'text' : 'mediumtext', ...binaryCollation } satisfies Column as Column,
     time: (sqlite ? { type: 'datetime' } : { type: 'datetime', precision: 3 }) satisfies Column as Column,

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import { V7Generator } from 'uuidv7';
 import type { Contract, InputOf } from '../../../contract/index.ts';
 import type { Draft, Publication } from '../../content/write/publish.ts';
-import type { GameColumns } from '../../game/entity.ts';
+import type { StoredGame } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
-import type { ImagePostColumns } from '../../image/entity.ts';
+import type { StoredImagePost } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import { normalise } from '../../search/text.ts';
 import type { UserRow } from '../../user/entity.ts';
@@ -79,7 +79,7 @@ export interface SeedOptions {
 }
 
 /** A record with the users who liked it, and so on. */
-export interface SeedRecord<Columns extends object = object> extends Publication<Columns> {
+export interface SeedRecord<Own extends object = object> extends Publication<Own> {
   favoritedBy: string[];
   likedBy: string[];
   dislikedBy: string[];
@@ -154,7 +154,7 @@ export function* seedUsers(options: SeedOptions): Generator<Omit<UserRow, 'suspe
 }
 
 /** The games of a seed, oldest first, published, liked and so on by these users. */
-export const seedGames = (options: SeedOptions, userIds: readonly string[]): Generator<SeedRecord<GameColumns>> => {
+export const seedGames = (options: SeedOptions, userIds: readonly string[]): Generator<SeedRecord<StoredGame>> => {
   const random = randomOf(options, 'original authors');
   const originalAuthor = zipf(
     several(ORIGINAL_AUTHORS, () => compose(random.pick(languages), 'originalAuthor', random)),
@@ -166,15 +166,15 @@ export const seedGames = (options: SeedOptions, userIds: readonly string[]): Gen
 export const seedImagePosts = (
   options: SeedOptions,
   userIds: readonly string[],
-): Generator<SeedRecord<ImagePostColumns>> =>
+): Generator<SeedRecord<StoredImagePost>> =>
   records(options, 'images', userIds, (...made) => imagePostDraft(imagePostInput(...made)));
 
-function* records<Columns extends object>(
+function* records<Own extends object>(
   options: SeedOptions,
   kind: Kind,
   userIds: readonly string[],
-  draft: (random: Random, tagNames: string[]) => Draft<Columns>,
-): Generator<SeedRecord<Columns>> {
+  draft: (random: Random, tagNames: string[]) => Draft<Own>,
+): Generator<SeedRecord<Own>> {
   const random = randomOf(options, kind);
   const tag = zipf(tagNames());
   const author = zipf(userIds);

@@ -7,10 +7,9 @@ import type { Database } from '../../db/database.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { searchKinds } from '../../app/schema.ts';
-import type { Document, SearchKind } from '../../search/document.ts';
-import { addDocuments } from '../../search/indexing/bulk.ts';
+import type { Document, EnqueueDocuments, SearchKind } from '../../search/document.ts';
+import { addDocuments } from '../../search/indexing/flush.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
-import type { EnqueueDocuments } from '../../search/write-buffer.ts';
 import { insertUsers } from '../../user/service.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
 
@@ -79,7 +78,7 @@ const insertRecords = async (
   records: readonly SeedRecord[],
   note: EnqueueDocuments,
 ): Promise<void> => {
-  await publishAll(tx, kind, records, { note });
+  await publishAll(tx, kind, records, { enqueue: note });
   await insertRows(
     tx,
     kind.favoriteTable,

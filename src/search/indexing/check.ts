@@ -3,12 +3,11 @@ import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
-import type { SearchKind } from '../document.ts';
-import { enqueueDocuments } from '../write-buffer.ts';
+import { enqueueDocuments, type SearchKind } from '../document.ts';
 import { normalise } from '../text.ts';
 import { Fingerprints, fingerprintOf } from './fingerprints.ts';
 import { Indexer } from './indexer.ts';
-import { documentOf, readRecords, type IndexedColumns, selectRecords } from './rebuild.ts';
+import { documentOf, readRecords, type IndexedRecord, selectRecords } from './rebuild.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 
 /** A record that searches do not find as it is. */
@@ -22,16 +21,23 @@ export interface Unindexed {
 const ROUNDS = 3;
 const READ_AT_ONCE = 256;
 
+/** How many records all of these kinds have. */
+export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
+  let n = 0;
+  for (const { table } of kinds) n += await repositoryOf(table)(db).count();
+  return n;
+};
+
 /** The row as this version would have stored it: earlier ones normalise some texts otherwise. */
-const asWritten = (row: IndexedColumns): IndexedColumns => ({ ...row, search_text: normalise(row.search_text) });
+const asWritten = (row: IndexedRecord): IndexedRecord => ({ ...row, searchText: normalise(row.searchText) });
 
 /** The records among these that the index lacks or holds in another form. */
-const compare = (kind: SearchKind, index: Fingerprints, rows: readonly IndexedColumns[]): Unindexed[] =>
+const compare = (kind: SearchKind, index: Fingerprints, rows: readonly IndexedRecord[]): Unindexed[] =>
   rows.flatMap((row) => {
     const due = asWritten(row);
     const document = documentOf(kind, due);
     const held = index.of(document);
-    const isRight = held === fingerprintOf(kind, document) && due.search_text === row.search_text;
+    const isRight = held === fingerprintOf(kind, document) && due.searchText === row.searchText;
     return isRight ? [] : [{ id: row.id, isMissing: held === undefined }];
   });
 
@@ -39,9 +45,9 @@ const readById = (
   db: WorkloadPool | Transaction,
   kind: SearchKind,
   ids: readonly Bytes[],
-): Promise<IndexedColumns[]> => {
+): Promise<IndexedRecord[]> => {
   const { sql, parameters } = inList(ids);
-  return db.read<IndexedColumns>(`${selectRecords(kind)} WHERE id IN (${sql}) ORDER BY id`, parameters);
+  return db.read<IndexedRecord>(`${selectRecords(kind)} WHERE id IN (${sql}) ORDER BY id`, parameters);
 };
 
 /**
@@ -84,8 +90,8 @@ export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonl
   const due = rows.map(asWritten);
   const recordsIn = repositoryOf<{ id: string; searchText: string }>(kind.table);
   for (const [place, row] of due.entries()) {
-    if (row.search_text === rows[place]?.search_text) continue;
-    await recordsIn(tx).update({ id: idFromBytes(row.id) }, { searchText: row.search_text });
+    if (row.searchText === rows[place]?.searchText) continue;
+    await recordsIn(tx).update({ id: idFromBytes(row.id) }, { searchText: row.searchText });
   }
   await enqueueDocuments(
     tx,
@@ -114,7 +120,7 @@ export const renormalise = async (
     const last = rows.at(-1);
     if (!last) return;
     after = last.id;
-    const outdated = rows.filter(({ search_text: text }) => normalise(text) !== text).map(({ id }) => id);
+    const outdated = rows.filter(({ searchText }) => normalise(searchText) !== searchText).map(({ id }) => id);
     for (let start = 0; start < outdated.length; start += RENEWED_AT_ONCE) {
       signal.throwIfAborted();
       const ids = outdated.slice(start, start + RENEWED_AT_ONCE);

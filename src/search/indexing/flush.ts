@@ -2,11 +2,12 @@ import { In } from 'typeorm';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { padded } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
-import { removeDocuments } from './compact.ts';
-import type { SearchKind } from '../document.ts';
+import type { Transaction } from '../../db/connection.ts';
+import { beginGeneration, removeDocuments } from './compact.ts';
+import { type Document, enqueueDocuments, type SearchKind } from '../document.ts';
 import { searchKindsIn, segmentState, tailIn } from '../entity.ts';
 import { insertTexts, Superseded } from './segment-writer.ts';
-import { readSegments, type Segment, splitLabels } from '../segment.ts';
+import { defaultSizes, readSegments, type Segment, splitLabels } from '../segment.ts';
 import type { SearchStore } from '../store.ts';
 
 const DELETED_AT_ONCE = 512;
@@ -70,4 +71,30 @@ export const flushTail = async (
     if (deleted !== tail.length) throw new Superseded();
   });
   return true;
+};
+
+const byKey = (a: Document, b: Document): number => Buffer.compare(a.key, b.key);
+
+/**
+ * Adds documents of new records to the index, from the commit of this transaction on, as `enqueueDocuments` does. Many documents
+ * become segments at once: in the tail they would be written twice, read and deleted. It locks the segments of
+ * the kind until the transaction ends, so call it late, once for each kind.
+ */
+export const addDocuments = async (
+  tx: Transaction,
+  kind: SearchKind,
+  documents: readonly Document[],
+  { run } = defaultSizes,
+): Promise<void> => {
+  // Small segments would stay small when they are merged, and searches look at each.
+  if (documents.length < run / 2) {
+    await enqueueDocuments(tx, kind, documents, false);
+    return;
+  }
+  await beginGeneration(tx, kind);
+  const sorted = documents.toSorted(byKey);
+  const size = Math.ceil(sorted.length / Math.ceil(sorted.length / run));
+  for (let start = 0; start < sorted.length; start += size) {
+    await insertTexts(tx, kind, sorted.slice(start, start + size));
+  }
 };

@@ -11,8 +11,7 @@ import { flushTail } from './flush.ts';
 import { collectGarbage } from './garbage.ts';
 import { rebuild } from './rebuild.ts';
 import { LEASE_MS, randomId, SegmentWriter, Superseded } from './segment-writer.ts';
-import { defaultSizes, type Sizes } from '../sizes.ts';
-import { readSegments, type Segment } from '../segment.ts';
+import { defaultSizes, readSegments, type Segment, type Sizes } from '../segment.ts';
 import { SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;

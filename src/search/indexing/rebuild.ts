@@ -1,5 +1,4 @@
 import { currentTime } from '../../base/runtime.ts';
-import { repositoryOf } from '../../db/manager.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import {
@@ -14,47 +13,39 @@ import {
 import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchKind } from '../document.ts';
 import { searchKindsIn, segmentsIn, segmentState, tailIn } from '../entity.ts';
 import type { SegmentWriter } from './segment-writer.ts';
-import type { Sizes } from '../sizes.ts';
-import { keyAt, readSegments, type Segment } from '../segment.ts';
+import { keyAt, readSegments, type Segment, type Sizes } from '../segment.ts';
 import { SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
 
-export interface IndexedColumns {
+export interface IndexedRecord {
   id: Bytes;
-  created_at: string;
-  search_text: string;
-  tag_ids?: string;
+  createdAt: string;
+  searchText: string;
+  tagIds?: string;
   type?: string | null;
 }
-
-/** How many records all of these kinds have. */
-export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
-  let n = 0;
-  for (const { table } of kinds) n += await repositoryOf(table)(db).count();
-  return n;
-};
 
 /**
  * The query of what the documents of a kind's records are made of, without conditions. SQL: the ids of tags may come of a
  * subquery.
  */
 export const selectRecords = ({ table, tagIds, typeColumn }: SearchKind): string => {
-  const columns = ['id', 'created_at', 'search_text'];
-  if (tagIds !== undefined) columns.push(`${tagIds} AS tag_ids`);
+  const columns = ['id', 'created_at AS createdAt', 'search_text AS searchText'];
+  if (tagIds !== undefined) columns.push(`${tagIds} AS tagIds`);
   if (typeColumn !== undefined) columns.push(`${typeColumn} AS type`);
   return `SELECT ${columns.join(', ')} FROM ${table}`;
 };
 
-export const documentOf = ({ hasTerms }: SearchKind, row: IndexedColumns): Document => ({
-  key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
-  text: row.search_text,
-  labels: labelsOf(row.type, listFromDb(row.tag_ids ?? '')),
+export const documentOf = ({ hasTerms }: SearchKind, row: IndexedRecord): Document => ({
+  key: keyOf(hasTerms ? millisecondsOf(row.createdAt) : 0, row.id),
+  text: row.searchText,
+  labels: labelsOf(row.type, listFromDb(row.tagIds ?? '')),
 });
 
 /** The records of a kind after this id, by their ids. */
-export const readRecords = (db: WorkloadPool, kind: SearchKind, after: Bytes): Promise<IndexedColumns[]> =>
-  db.read<IndexedColumns>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
+export const readRecords = (db: WorkloadPool, kind: SearchKind, after: Bytes): Promise<IndexedRecord[]> =>
+  db.read<IndexedRecord>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
 
 /**
  * Builds the segments of a kind anew from its records, beside the service and beside searches, which use the old ones to

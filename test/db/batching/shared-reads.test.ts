@@ -69,7 +69,7 @@ describe('shared reads', () => {
             const expected = { favoriteCount, viewer: { favorited, reaction: null } };
             const seen = await times(3, () => getRecord(context.routers.game, id, callOf(writer.id)));
             expect(seen.map(contentView)).toEqual(seen.map(() => expect.objectContaining(expected)));
-            expect((await getRecord(context.routers.game, id, anonymousCall())).row.favorite_count).toBe(favoriteCount);
+            expect((await getRecord(context.routers.game, id, anonymousCall())).row.favoriteCount).toBe(favoriteCount);
           }
         },
       );

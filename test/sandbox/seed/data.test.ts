@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { contract } from '../../../contract/index.ts';
-import type { StoredExtraInfo } from '../../../src/game/entity.ts';
+import type { StoredExtraInfo } from '../../../src/game/kind.ts';
 import {
   compose,
   creations,
@@ -146,26 +146,26 @@ describe('seed data', () => {
         contract.user.updateAvatar.body.parse({ json: { avatar } });
       }
       for (const { draft } of games) {
-        const { description, cover_url, game_type, is_free, version, original_author, extra_info } = draft.columns;
+        const { description, coverUrl, gameType, isFree, version, originalAuthor, extraInfo } = draft.own;
         const given = {
           title: draft.title,
           description,
-          coverUrl: cover_url,
-          gameType: game_type,
-          isFree: is_free === 1,
+          coverUrl,
+          gameType,
+          isFree: isFree === 1,
           version,
           tagNames: draft.tagNames,
         };
         const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
-        const extra = { ...(JSON.parse(extra_info) as StoredExtraInfo), originalAuthor: original_author ?? undefined };
+        const extra = { ...(JSON.parse(extraInfo) as StoredExtraInfo), originalAuthor: originalAuthor ?? undefined };
         contract.game.create.body.parse({ json: { ...present, extraInfo: extra } });
       }
       for (const { draft } of posts) {
-        const { title, tagNames: names, columns } = draft;
-        const more = columns.more_images === null ? [] : (JSON.parse(columns.more_images) as string[]);
-        const images = [...(JSON.parse(columns.images) as string[]), ...more];
-        expect(columns.image_count).toBe(images.length);
-        const description = columns.description ?? undefined;
+        const { title, tagNames: names, own } = draft;
+        const more = own.moreImages === null ? [] : (JSON.parse(own.moreImages) as string[]);
+        const images = [...(JSON.parse(own.images) as string[]), ...more];
+        expect(own.imageCount).toBe(images.length);
+        const description = own.description ?? undefined;
         contract.image.create.body.parse({ json: { title, description, tagNames: names, images } });
       }
     });

@@ -15,7 +15,7 @@ export const reindexCommand = databaseCommand({
     const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
       import('../../../app/schema.ts'),
       import('../../../search/indexing/indexer.ts'),
-      import('../../../search/indexing/rebuild.ts'),
+      import('../../../search/indexing/check.ts'),
     ]);
     const indexer = new Indexer(db, searchKinds);
     const began = currentTime();

@@ -7,7 +7,7 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
 import { byId, readRowsById } from '../../../content/records.ts';
 import { readTags } from '../../../content/tag/service.ts';
-import { type HideCause, keep, type HiddenSnapshot, keptColumns } from './snapshot.ts';
+import { type HideCause, keep, type HiddenSnapshot, keptMembers } from './snapshot.ts';
 
 /** Keeps favorites or reactions of a record aside, by one INSERT … SELECT: there may be very many. */
 const keepEngagement = async (
@@ -34,7 +34,7 @@ const keepRecords = async (
 ): Promise<void> => {
   const ids = records.map(({ id }) => id);
   const rows = await readRowsById<HiddenSnapshot>(tx, kind, { detail: true, viewerId: undefined }, ids);
-  const tagIds = [...new Set(rows.flatMap(({ tag_ids: list }) => listFromDb(list)))];
+  const tagIds = [...new Set(rows.flatMap((row) => listFromDb(row.tagIds)))];
   const names = new Map<number, string>();
   for (const part of partsOf(tagIds)) for (const { id, name } of await readTags(tx, part)) names.set(id, name);
   await keep(
@@ -42,10 +42,10 @@ const keepRecords = async (
     kind,
     rows.toSorted(byId).map((row) => ({
       id: row.id,
-      authorId: row.author_id,
+      authorId: row.authorId,
       kept: Object.assign(
-        Object.fromEntries([...keptColumns(kind), 'tag_ids'].map((column) => [column, row[column]])) as HiddenSnapshot,
-        { tag_names: JSON.stringify(listFromDb(row.tag_ids).map((tagId) => names.get(tagId) ?? '')) },
+        Object.fromEntries([...keptMembers(kind), 'tagIds'].map((member) => [member, row[member]])) as HiddenSnapshot,
+        { tagNames: JSON.stringify(listFromDb(row.tagIds).map((tagId) => names.get(tagId) ?? '')) },
       ),
       cause,
     })),

@@ -4,10 +4,11 @@ import type { Reader } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { partsOf } from '../../../db/sql/in-list.ts';
 import { NIL_ID, storedIdToBytes } from '../../../db/values.ts';
-import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn, type SharedColumns } from '../../../content/entity.ts';
+import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
+import type { StoredRecord } from '../../../content/records.ts';
 import { usersIn } from '../../../user/entity.ts';
-import type { HiddenSnapshot } from './snapshot.ts';
+import { type HiddenSnapshot, snapshotOf } from './snapshot.ts';
 
 /** Few enough that one transaction may change them. */
 const LISTED_AT_ONCE = 100;
@@ -20,43 +21,43 @@ interface HiddenRange {
   limit: number;
 }
 
-/** The columns of a record, those of its kind included. */
-export type RecordColumns = Omit<SharedColumns, 'author_avatar'> & Record<string, unknown>;
+/** A record as it is stored, the members of its kind included. */
+export type AnyRecord = Omit<StoredRecord, 'authorAvatar'> & Record<string, unknown>;
 
 /** A hidden record with the columns that it had. */
-const columnsOf = ({ recordId, authorId, record, hiddenAt, reason }: HiddenRecordRow): RecordColumns =>
-  Object.assign(JSON.parse(record) as RecordColumns, {
+const rowOf = ({ recordId, authorId, record, hiddenAt, reason }: HiddenRecordRow): AnyRecord =>
+  Object.assign(snapshotOf(record) as unknown as AnyRecord, {
     id: storedIdToBytes(recordId),
-    author_id: storedIdToBytes(authorId),
+    authorId: storedIdToBytes(authorId),
     hiddenAt,
     reason,
   });
 
 /** Hidden records of a kind by any authors, in the order of their ids, with the columns they had; no counts of marks. */
-export const readHiddenRows = async <Columns>(
+export const readHiddenRows = async <Row>(
   reader: Reader,
   { table }: ContentKind,
   { from, upTo, limit }: HiddenRange,
-): Promise<Columns[]> => {
+): Promise<Row[]> => {
   const begin = from.isIncluded ? MoreThanOrEqual(from.id) : MoreThan(from.id);
   const rows = await hiddenRecordsIn(reader).find({
     where: { recordId: upTo === undefined ? begin : And(begin, LessThanOrEqual(upTo)), kind: table },
     order: { recordId: 'ASC' },
     take: limit,
   });
-  return rows.map(columnsOf) as Columns[];
+  return rows.map(rowOf) as Row[];
 };
 
 /** The hidden records of a kind by an author, with the columns they had and why they are hidden, part by part. */
-export async function* readHiddenOf<Columns>(
+export async function* readHiddenOf<Row>(
   reader: Reader,
   { table }: ContentKind,
   authorId: string,
-): AsyncGenerator<Columns[]> {
+): AsyncGenerator<Row[]> {
   const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
     where: { authorId, kind: table, recordId: later() },
   }));
-  for await (const rows of parts) yield rows.map(columnsOf) as Columns[];
+  for await (const rows of parts) yield rows.map(rowOf) as Row[];
 }
 
 /** Which of these records are hidden. */
@@ -87,16 +88,16 @@ export const readHidden = async (
   db: Database,
   { table }: ContentKind,
   id: string,
-): Promise<{ row: RecordColumns; state: HiddenState } | undefined> => {
+): Promise<{ row: AnyRecord; state: HiddenState } | undefined> => {
   const hidden = await hiddenRecordsIn(db).findOneBy({ recordId: id, kind: table });
   const author = hidden && (await usersIn(db).findOneBy({ id: hidden.authorId }));
   if (!author) return undefined;
   const marks = hiddenMarksIn(db);
-  const row = Object.assign(columnsOf(hidden), {
-    author_nickname: author.nickname,
-    favorite_count: await marks.countBy({ recordId: id, mark: 'favorite' }),
-    like_count: await marks.countBy({ recordId: id, mark: 'like' }),
-    dislike_count: await marks.countBy({ recordId: id, mark: 'dislike' }),
+  const row = Object.assign(rowOf(hidden), {
+    authorNickname: author.nickname,
+    favoriteCount: await marks.countBy({ recordId: id, mark: 'favorite' }),
+    likeCount: await marks.countBy({ recordId: id, mark: 'like' }),
+    dislikeCount: await marks.countBy({ recordId: id, mark: 'dislike' }),
   });
   return { row, state: { ...hidden, authorHiddenAt: author.hiddenAt } };
 };
@@ -121,7 +122,7 @@ export async function* listHidden(
     const hiddenSince = new Map(authors.map(({ id, hiddenAt }) => [id, hiddenAt]));
     yield rows.map(({ record, ...row }) => ({
       ...row,
-      kept: JSON.parse(record) as HiddenSnapshot,
+      kept: snapshotOf(record),
       authorHiddenAt: hiddenSince.get(row.authorId) ?? null,
     }));
   }
@@ -133,5 +134,5 @@ export async function* readHiddenTagIds(reader: Reader, exceptAuthor = NIL_ID): 
     select: { recordId: true, record: true },
     where: { recordId: later(), authorId: Not(exceptAuthor) },
   }));
-  for await (const rows of parts) yield rows.map(({ record }) => (JSON.parse(record) as HiddenSnapshot).tag_ids);
+  for await (const rows of parts) yield rows.map(({ record }) => snapshotOf(record).tagIds);
 }

@@ -5,13 +5,19 @@ import type { Database } from '../../../db/database.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { incrementAll } from '../../../db/sql/increment.ts';
 import { type Bytes, idFromBytes, listFromDb, storedIdToBytes, timeFromDb } from '../../../db/values.ts';
-import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn, recordsIn } from '../../../content/entity.ts';
+import {
+  markCountColumn,
+  hiddenMarksIn,
+  type HiddenRecordRow,
+  hiddenRecordsIn,
+  recordsIn,
+} from '../../../content/entity.ts';
 import { readTags } from '../../../content/tag/service.ts';
-import type { ContentKind } from '../../../content/kind.ts';
+import { type ContentKind, ownColumns, typeIn } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
-import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
+import type { RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../base/tally.ts';
-import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
+import { findHidden, forget, keptTagNames, MARKS_AT_ONCE, snapshotOf } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockRows } from '../../../db/sql/lock-rows.ts';
 
@@ -28,26 +34,25 @@ const publicationOf = (
   { recordId: id, authorId, record }: HiddenRecordRow,
   nameOf: ReadonlyMap<number, string>,
 ): Publication => {
-  const kept = JSON.parse(record) as HiddenSnapshot;
-  const type = kind.typeColumn === undefined ? null : (kept[kind.typeColumn] as string | null);
-  const own = [...kind.summaryColumns, ...kind.detailColumns];
+  const kept = snapshotOf(record);
+  const type = typeIn(kind, kept) as string | null;
   const names = keptTagNames(kept);
   return {
     id,
     authorId,
-    createdAt: new Date(timeFromDb(kept.created_at)),
-    updatedAt: new Date(timeFromDb(kept.updated_at)),
+    createdAt: new Date(timeFromDb(kept.createdAt)),
+    updatedAt: new Date(timeFromDb(kept.updatedAt)),
     draft: {
       title: kept.title,
-      tagNames: listFromDb(kept.tag_ids)
+      tagNames: listFromDb(kept.tagIds)
         .map((tagId, index) => nameOf.get(tagId) ?? names[index] ?? '')
         .filter((name) => name !== ''),
       searchable: kind.searchedTexts(kept as Readonly<Record<string, string | null>>),
       counters: countersOf(type),
       type,
-      columns: Object.fromEntries(own.map((column) => [column, kept[column]])),
+      own: Object.fromEntries(Object.keys(ownColumns(kind)).map((member) => [member, kept[member]])),
     },
-    counts: { viewCount: kept.view_count },
+    counts: { viewCount: kept.viewCount },
   };
 };
 
@@ -62,9 +67,7 @@ export const publishAgain = async (tx: Transaction, removable: RemovableKind, id
   const known = new Set(there.map(({ id }) => id));
   const missing = hidden.filter(({ recordId }) => !known.has(recordId));
   if (missing.length === 0) return;
-  const tagIds = [
-    ...new Set(missing.flatMap(({ record }) => listFromDb((JSON.parse(record) as HiddenSnapshot).tag_ids))),
-  ];
+  const tagIds = [...new Set(missing.flatMap(({ record }) => listFromDb(snapshotOf(record).tagIds)))];
   const tags = tagIds.length === 0 ? [] : await readTags(tx, tagIds);
   const nameOf = new Map(tags.map(({ id, name }) => [id, name]));
   const publications = missing.map((row) => publicationOf(removable, row, nameOf));
@@ -91,7 +94,7 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
       const [into, column, columns, values] =
         mark === 'favorite'
           ? ([favoriteTable, 'favorite_count', `user_id, ${foreignKey}`, 'u.id, ?'] as const)
-          : ([reactionTable, reactionColumns[mark], `user_id, ${foreignKey}, type`, `u.id, ?, '${mark}'`] as const);
+          : ([reactionTable, markCountColumn(mark), `user_id, ${foreignKey}, type`, `u.id, ?, '${mark}'`] as const);
       // One INSERT … SELECT: some may have gone, and some may have done it anew.
       const set = await tx.execute(
         `${tx.dialect.insertIgnore} INTO ${into} (${columns})

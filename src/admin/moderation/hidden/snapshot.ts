@@ -5,24 +5,24 @@ import type { Database } from '../../../db/database.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import { insertInto, insertValues } from '../../../db/sql/insert.ts';
 import { memoize } from '../../../db/sql/memoize.ts';
+import { byMember, byName } from '../../../db/sql/table.ts';
 import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes, timeToDb } from '../../../db/values.ts';
 import { hiddenRecordsIn } from '../../../content/entity.ts';
-import type { ContentKind } from '../../../content/kind.ts';
+import { type ContentKind, ownColumns } from '../../../content/kind.ts';
+import type { StoredContent } from '../../../content/records.ts';
 
 // A hidden record is deleted from its table and kept aside with its favorites and reactions. Lists, searches and counts
 // need no condition for hidden records, and a request for one gets a 404.
 
-/** The stored columns from which a hidden record is published again, without the ids. */
-export type HiddenSnapshot = Record<string, string | number | null> & {
-  title: string;
-  tag_ids: string;
-  view_count: number;
-  created_at: string;
-  updated_at: string;
-};
+/** The stored members from which a hidden record is published again, without the ids; those of its kind included. */
+export type HiddenSnapshot = Record<string, string | number | null> &
+  Pick<StoredContent, 'title' | 'tagIds' | 'viewCount' | 'createdAt' | 'updatedAt'>;
 
-/** The names of a record's tags when it was hidden, in the order of `tag_ids`: a tag that no record has may be deleted. */
-export const keptTagNames = ({ tag_names: names }: HiddenSnapshot): string[] =>
+/** The row of a hidden record, which is kept by the names of its columns. */
+export const snapshotOf = (record: string): HiddenSnapshot => byMember(JSON.parse(record) as object) as HiddenSnapshot;
+
+/** The names of a record's tags when it was hidden, in the order of `tagIds`: a tag that no record has may be deleted. */
+export const keptTagNames = ({ tagNames: names }: HiddenSnapshot): string[] =>
   typeof names === 'string' ? (JSON.parse(names) as string[]) : [];
 
 /** Why a record is hidden by itself, and since when. */
@@ -31,13 +31,12 @@ export interface HideCause {
   at: Date;
 }
 
-export const keptColumns = ({ summaryColumns, detailColumns }: ContentKind): string[] => [
+export const keptMembers = (kind: ContentKind): string[] => [
   'title',
-  'view_count',
-  'created_at',
-  'updated_at',
-  ...summaryColumns,
-  ...detailColumns,
+  'viewCount',
+  'createdAt',
+  'updatedAt',
+  ...Object.keys(ownColumns(kind)),
 ];
 
 const COLUMNS = ['author_id', 'record_id', 'kind', 'record', 'hidden_at', 'reason'];
@@ -73,7 +72,7 @@ export const keep = (tx: Transaction, { table }: ContentKind, records: readonly 
       authorId,
       id,
       table,
-      JSON.stringify(kept),
+      JSON.stringify(byName(kept)),
       cause ? timeToDb(cause.at) : null,
       cause?.reason ?? null,
     ]),

@@ -2,16 +2,15 @@ import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import type { Fragment } from '../../../db/sql/read-rows.ts';
-import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
 import type { TagDictionary } from '../../tag/dictionary.ts';
-import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
-import type { SharedColumns } from '../../entity.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { ContentKind } from '../../kind.ts';
 import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
-import { readRows, readRowsById } from '../../records.ts';
+import { readRows, readRowsById, type StoredRecord } from '../../records.ts';
 import { type FoundRecord, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
 import { asTotal, type Total, type Totals } from './totals.ts';
@@ -46,8 +45,17 @@ export interface ParsedQuery extends ListQuery {
   slugs: readonly string[];
   /** The filters to which its cursors are bound. */
   filters: unknown[];
-  /** Where the page begins, if by a cursor. */
-  position: CursorValue[] | undefined;
+  /** The last record of the page before, if by a cursor. */
+  position: Position | undefined;
+}
+
+/** The values of a record that lists are sorted by. */
+interface Position {
+  /** The counter of the sort, if it has one. */
+  count: number | undefined;
+  /** In milliseconds. */
+  createdAt: number;
+  id: Bytes;
 }
 
 export interface ListPage<Record> extends Total {
@@ -78,7 +86,13 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   const slugs = [...new Set(query.tagSlugs)].toSorted();
   const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
   const accepts = [...(orders[sortBy].counter ? [Number.isSafeInteger] : []), isTime, isId];
-  const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
+  const values = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
+  const [id = '', createdAt, count] = values?.toReversed() ?? [];
+  const position = values && {
+    count: count === undefined ? undefined : Number(count),
+    createdAt: Number(createdAt),
+    id: storedIdToBytes(String(id)),
+  };
   return { ...query, page, terms, slugs, filters, position };
 };
 
@@ -93,12 +107,11 @@ const pageOfIds = (dialect: Dialect, source: PlanSource, query: ParsedQuery): Pa
   // The rows of a tag know the id alone, which holds the instant, too.
   const columns = [...(counter ? [counter] : []), ...(source.id === 'r.id' || counter ? ['created_at'] : []), 'id'];
   const places = columns.map((column) => (column === 'id' ? source.id : `r.${column}`));
-  const [createdAt, id] = position?.slice(-2) ?? [];
   const values: Parameter[] = position
     ? [
-        ...position.slice(0, -2),
-        ...(columns.includes('created_at') ? [timeToDb(new Date(Number(createdAt)))] : []),
-        storedIdToBytes(String(id)),
+        ...(position.count === undefined ? [] : [position.count]),
+        ...(columns.includes('created_at') ? [timeToDb(new Date(position.createdAt))] : []),
+        position.id,
       ]
     : [];
   const where = [...source.where, ...(position ? [dialect.seek(places, direction)] : [])];
@@ -138,28 +151,28 @@ const sourceOf = async (
   return sortedMatches(reader.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
 };
 
-type ListRow<Columns> = Columns & SharedColumns;
+type ListRow<Own> = Own & StoredRecord;
 
 /** Reads one page of a list, in one round trip once the tags are known. */
-export const listRows = async <Columns>(
+export const listRows = async <Own>(
   sources: ListSources,
   kind: ContentKind,
   query: ParsedQuery,
   viewerId: string | undefined,
-): Promise<ListPage<ListRow<Columns>>> => {
-  const page = await listOnce<Columns>(sources, kind, query, viewerId);
+): Promise<ListPage<ListRow<Own>>> => {
+  const page = await listOnce<Own>(sources, kind, query, viewerId);
   const isPossiblyStale = page.records.length === 0 && query.slugs.length > 0;
   if (!isPossiblyStale || !(await sources.tags.hasChanged(kind, query.slugs))) return page;
   return listOnce(sources, kind, query, viewerId);
 };
 
 /** The same by the tags as they were read a while ago. */
-const listOnce = async <Columns>(
+const listOnce = async <Own>(
   sources: ListSources,
   kind: ContentKind,
   query: ParsedQuery,
   viewerId: string | undefined,
-): Promise<ListPage<ListRow<Columns>>> => {
+): Promise<ListPage<ListRow<Own>>> => {
   const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
@@ -170,14 +183,14 @@ const listOnce = async <Columns>(
     terms.length === 0 ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
   if (sought?.found) {
     const total = asTotal(filter, sought.total);
-    return { ...(await readFound<Columns>(reader, kind, query, sought.found, viewerId)), ...total };
+    return { ...(await readFound<Own>(reader, kind, query, sought.found, viewerId)), ...total };
   }
 
   const ids = pageOfIds(reader.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
   const total = sought
     ? { sql: '?', parameters: [sought.total] }
     : totals.expression(filter, query.type?.counter ?? kind.table);
-  const found = await readRows<Columns & { total: number | null }>(
+  const found = await readRows<Own & { total: number | null }>(
     reader,
     kind,
     { detail: false, viewerId },
@@ -203,32 +216,24 @@ const listOnce = async <Columns>(
   };
 };
 
-const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => {
-  const [createdAt, id] = position?.slice(-2) ?? [];
-  const [count] = position?.slice(0, -2) ?? [];
-  return {
-    ...filter,
-    ...orders[sortBy],
-    after: position && {
-      count: Number(count ?? 0),
-      createdAt: Number(createdAt),
-      id: storedIdToBytes(String(id)),
-    },
-    offset: position ? 0 : (page - 1) * limit,
-    limit,
-  };
-};
+const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => ({
+  ...filter,
+  ...orders[sortBy],
+  after: position,
+  offset: position ? 0 : (page - 1) * limit,
+  limit,
+});
 
 /** Reads the page that the index found. The cursor is that of the last record found, even if all were deleted since. */
-const readFound = async <Columns>(
+const readFound = async <Own>(
   reader: Reader,
   kind: ContentKind,
   { limit, filters }: ParsedQuery,
   found: readonly FoundRecord[],
   viewerId: string | undefined,
-): Promise<Omit<ListPage<ListRow<Columns>>, keyof Total>> => {
+): Promise<Omit<ListPage<ListRow<Own>>, keyof Total>> => {
   const wanted = found.slice(0, limit);
-  const rows = await readRowsById<Columns>(
+  const rows = await readRowsById<Own>(
     reader,
     kind,
     { detail: false, viewerId },
@@ -254,11 +259,11 @@ const totalOfEmpty = async (
   return row?.n ?? 0;
 };
 
-const cursorAfter = (filters: unknown, sortBy: SortBy, last: SharedColumns): string => {
-  const { counter } = orders[sortBy];
+const cursorAfter = (filters: unknown, sortBy: SortBy, last: StoredRecord): string => {
+  const { member } = orders[sortBy];
   return encodeCursor(filters, [
-    ...(counter ? [last[counter]] : []),
-    Date.parse(timeFromDb(last.created_at)),
+    ...(member ? [last[member]] : []),
+    Date.parse(timeFromDb(last.createdAt)),
     idFromBytes(last.id),
   ]);
 };

@@ -25,11 +25,11 @@ export interface Numbers {
 }
 
 export const orders = {
-  latest: { counter: null, direction: 'DESC' },
-  oldest: { counter: null, direction: 'ASC' },
-  views: { counter: 'view_count', direction: 'DESC' },
-  likes: { counter: 'like_count', direction: 'DESC' },
-  favorites: { counter: 'favorite_count', direction: 'DESC' },
+  latest: { counter: null, member: null, direction: 'DESC' },
+  oldest: { counter: null, member: null, direction: 'ASC' },
+  views: { counter: 'view_count', member: 'viewCount', direction: 'DESC' },
+  likes: { counter: 'like_count', member: 'likeCount', direction: 'DESC' },
+  favorites: { counter: 'favorite_count', member: 'favoriteCount', direction: 'DESC' },
 } as const;
 
 export type SortBy = keyof typeof orders;
@@ -165,11 +165,12 @@ export const sortedMatches = (
   const [rarest, ...others] = tags;
   const inRarest = (rarest ? rarest.n : all) * typeShare * timeShare;
   const matching = known ?? inRarest * others.reduce((share, tag) => share * (tag.n / all), 1);
-  const hasTypeIndex = filter.type !== undefined && kind.typeSorts.includes(sortBy);
+  const ofTypes = `type_${sortBy}`;
+  const hasTypeIndex = filter.type !== undefined && ofTypes in kind.indices;
   const walked = hasTypeIndex ? ofType : all;
   const steps = walked * Math.min(rows / Math.max(matching, 1), 1);
 
-  const sorted = hasTypeIndex ? `type_${sortBy}` : sortBy;
+  const sorted = hasTypeIndex ? ofTypes : sortBy;
 
   let best = {
     cost: steps * (ENTRY + (rarest ? PROBE : 0) + (filter.terms.length > 0 ? LOOKUP : 0)),
