@@ -1,6 +1,7 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
 import { withoutSecret, type Writes } from '../auth/idempotency/writes.ts';
 import { createOwnKey, listOwnKeys, renameOwnKey, revokeOwnKey, rotateOwnKey } from '../auth/own-keys.ts';
+import { readKey } from '../auth/service.ts';
 import type { Call, Handlers } from '../auth/procedure.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Transaction } from '../db/connection.ts';
