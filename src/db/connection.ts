@@ -2,7 +2,7 @@ import type { DataSource, EntityManager, EntityMetadata, EntitySchema, Migration
 import type { Deadline } from '../base/deadline.ts';
 import type { DatabaseFault } from '../base/errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
-import type { Direction, HalfDone, Journal } from './migration/steps.ts';
+import type { Direction, RunStatement } from './migration/run.ts';
 import type { DatabaseObserver } from './observer.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
@@ -46,13 +46,25 @@ export interface DatabaseSize {
   disk?: { bytes: number; freeBytes: number };
 }
 
+/** How to run a SELECT. */
+export interface ReadOptions {
+  /** When it ends, the read rejects and its statement is cancelled. A `Reader` adds its own. */
+  deadline?: Deadline | undefined;
+  /** Whether it only looks rows up by unique keys. SQLite does that at once: handing it to a thread would take longer. */
+  byKey?: boolean | undefined;
+}
+
 /** The interface of an engine. */
 export interface Connection {
   dialect: Dialect;
   /** TypeORM's data source: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
-  /** Runs a SELECT outside of any transaction. At the deadline it rejects, and cancels the statement. */
-  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, workload?: Workload) => Promise<unknown[]>;
+  /** Runs a SELECT outside of any transaction. */
+  read: (
+    sql: string,
+    parameters: readonly Parameter[],
+    options?: ReadOptions & { workload?: Workload },
+  ) => Promise<unknown[]>;
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline.
    * @throws AppError OUTCOME_UNKNOWN when it may have been committed
@@ -62,11 +74,9 @@ export interface Connection {
     deadline?: Deadline,
     workload?: Workload,
   ) => Promise<T>;
-  /** Runs `work`, which migrates, while no other process does: by this runner, whose steps this journal remembers. */
-  whileMigrating: <T>(work: (runner: QueryRunner, journal: Journal) => Promise<T>) => Promise<T>;
-  /** The migration that was interrupted, where the engine cannot undo it. */
-  halfDone?: () => Promise<HalfDone | undefined>;
-  /** @throws MigrationError when the account may not do what migrations do */
+  /** Runs `work`, which migrates, while no other process does: it reads by this runner, and changes by this function. */
+  whileMigrating: <T>(work: (runner: QueryRunner, run: RunStatement) => Promise<T>) => Promise<T>;
+  /** @throws MigrationError when the account may not do what migrations do, or the database is in no state for it */
   assertMayMigrate?: (direction: Direction) => Promise<void>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
@@ -93,7 +103,7 @@ export interface Connection {
 /** The statements of a transaction under way. All parameters are bound by the server. */
 export interface Statements {
   /** Runs a SELECT and returns its rows. */
-  read: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+  read: <Row>(sql: string, parameters?: readonly Parameter[], options?: Pick<ReadOptions, 'byKey'>) => Promise<Row[]>;
   /** Runs a write and returns the number of rows it changed. */
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }

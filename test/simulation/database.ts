@@ -50,9 +50,9 @@ export class DatabaseLink {
   over(shared: Connection): Connection {
     return {
       ...shared,
-      read: async (sql, parameters, deadline, workload) => {
+      read: async (sql, parameters, options) => {
         await this.#answered(sql);
-        const rows = await shared.read(sql, parameters, deadline, workload);
+        const rows = await shared.read(sql, parameters, options);
         await this.#alive();
         return rows;
       },

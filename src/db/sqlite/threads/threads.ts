@@ -57,7 +57,6 @@ const errorOf = ({ message, errcode }: { message: string; errcode?: number }): E
  */
 export class ReadingThreads {
   readonly #file: string;
-  readonly #note: (sql: string, ms: number) => void;
   readonly #threads = new Set<Thread>();
   /** Threads that have been running an abandoned statement for long. */
   readonly #lost = new Set<Thread>();
@@ -67,10 +66,8 @@ export class ReadingThreads {
   /** The usual number of threads. */
   readonly #usual: number;
 
-  /** `note` is called with the duration of each statement, in milliseconds. */
-  constructor(file: string, note: (sql: string, ms: number) => void, observer?: PoolObserver, usual = THREADS) {
+  constructor(file: string, observer?: PoolObserver, usual = THREADS) {
     this.#file = file;
-    this.#note = note;
     this.#observer = observer;
     this.#usual = usual;
   }
@@ -108,7 +105,6 @@ export class ReadingThreads {
             return;
           }
           end();
-          this.#note(sql, answer.ms);
           resolve(unpack(answer.packed).map(this.#maker(sql, answer.columns)));
         },
         fail: (error) => {
