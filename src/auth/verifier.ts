@@ -73,7 +73,6 @@ const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(Kno
       (SELECT u.suspended_at FROM users u WHERE u.id = api_keys.user_id) AS suspended_at
     FROM api_keys WHERE key_hash IN (${sql})`,
     parameters,
-    { byKey: true },
   );
   return hashes.map((hash) => {
     const row = rows.find(({ key_hash: found }) => hash.equals(found));

@@ -43,7 +43,6 @@ export const readViewings = async (
         `SELECT user_id, ${kind.foreignKey} AS id, NULL AS type FROM ${kind.favoriteTable} WHERE ${where}
         UNION ALL SELECT user_id, ${kind.foreignKey}, type FROM ${kind.reactionTable} WHERE ${where}`,
         [...parameters, ...parameters],
-        { byKey: true },
       );
       for (const { user_id, id, type } of rows) {
         const name = nameOf(idFromBytes(user_id), idFromBytes(id));

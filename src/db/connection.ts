@@ -46,25 +46,13 @@ export interface DatabaseSize {
   disk?: { bytes: number; freeBytes: number };
 }
 
-/** How to run a SELECT. */
-export interface ReadOptions {
-  /** When it ends, the read rejects and its statement is cancelled. A `Reader` adds its own. */
-  deadline?: Deadline | undefined;
-  /** Whether it only looks rows up by unique keys. SQLite does that at once: handing it to a thread would take longer. */
-  byKey?: boolean | undefined;
-}
-
 /** The interface of an engine. */
 export interface Connection {
   dialect: Dialect;
   /** TypeORM's data source: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
-  /** Runs a SELECT outside of any transaction. */
-  read: (
-    sql: string,
-    parameters: readonly Parameter[],
-    options?: ReadOptions & { workload?: Workload },
-  ) => Promise<unknown[]>;
+  /** Runs a SELECT outside of any transaction. At the deadline it rejects, and cancels the statement. */
+  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, workload?: Workload) => Promise<unknown[]>;
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline.
    * @throws AppError OUTCOME_UNKNOWN when it may have been committed
@@ -103,7 +91,7 @@ export interface Connection {
 /** The statements of a transaction under way. All parameters are bound by the server. */
 export interface Statements {
   /** Runs a SELECT and returns its rows. */
-  read: <Row>(sql: string, parameters?: readonly Parameter[], options?: Pick<ReadOptions, 'byKey'>) => Promise<Row[]>;
+  read: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
   /** Runs a write and returns the number of rows it changed. */
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }

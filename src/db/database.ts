@@ -153,7 +153,7 @@ export class Database extends WorkloadPool {
   async migrationStates(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<MigrationStates> {
     await this.ping(deadline, pool);
     try {
-      return await readStates((sql) => pool.read(sql, [], { deadline, byKey: true }));
+      return await readStates((sql) => pool.read(sql, [], deadline));
     } catch (error) {
       if (error instanceof AppError) throw error;
       // The server answers, so the table is missing: no migration was ever applied.
@@ -190,7 +190,7 @@ export class Database extends WorkloadPool {
 
   /** Asks whether the database answers. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
   async ping(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<void> {
-    await pool.read('SELECT 1', [], { deadline, byKey: true });
+    await pool.read('SELECT 1', [], deadline);
   }
 
   /** The size of the database and, on SQLite, of its file system. */

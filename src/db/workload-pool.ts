@@ -7,7 +7,6 @@ import {
   ForeignKeyError,
   type Parameter,
   type Reader,
-  type ReadOptions,
   RetryTransaction,
   type Statements,
   type Transaction,
@@ -116,11 +115,7 @@ export class WorkloadPool implements Reader {
 
   /** A reader whose reads end at the deadline. */
   within(deadline: Deadline | undefined): Reader {
-    return readerOf(
-      (sql, parameters, options) => this.read(sql, parameters, { ...options, deadline }),
-      this.connection,
-      deadline,
-    );
+    return readerOf((sql, parameters) => this.read(sql, parameters, deadline), this.connection, deadline);
   }
 
   /**
@@ -128,15 +123,10 @@ export class WorkloadPool implements Reader {
    * unreachable.
    * @throws AppError TIMEOUT at the deadline, OVERLOADED, DATABASE_UNAVAILABLE
    */
-  async read<Row>(
-    sql: string,
-    parameters: readonly Parameter[] = [],
-    { deadline, byKey }: ReadOptions = {},
-  ): Promise<Row[]> {
+  async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
     const own = deadline ? undefined : this.#ownDeadline();
     const began = performance.now();
-    const read = (): Promise<unknown[]> =>
-      this.connection.read(sql, parameters, { deadline: deadline ?? own, byKey, workload: this.#name });
+    const read = (): Promise<unknown[]> => this.connection.read(sql, parameters, deadline ?? own, this.#name);
     try {
       return (await this.#retryingReads(read, deadline ?? own)) as Row[];
     } finally {

@@ -23,8 +23,6 @@ export const profileReads = (db: Database): ProfileReads =>
 /** The profiles of users, by id. SQL: each read of a profile runs it. */
 export const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, UserColumns>> => {
   const { sql, parameters } = inList([...ids].map(storedIdToBytes));
-  const users = await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id IN (${sql})`, parameters, {
-    byKey: true,
-  });
+  const users = await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id IN (${sql})`, parameters);
   return new Map(users.map((user) => [idFromBytes(user.id), user]));
 };

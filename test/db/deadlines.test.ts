@@ -86,7 +86,7 @@ const onServers = (): void => {
 
     test('is over at its deadline, for its caller and in the database', async () => {
       const took = await timeToFail(
-        db.read('SELECT SLEEP(1000) AS first FROM counters LIMIT 1', [], { deadline: new Deadline(300) }),
+        db.read('SELECT SLEEP(1000) AS first FROM counters LIMIT 1', [], new Deadline(300)),
         'TIMEOUT',
       );
       expect(took).toBeGreaterThan(250);
@@ -95,10 +95,7 @@ const onServers = (): void => {
 
     test('is over when nobody waits for it any more', async () => {
       const deadline = new Deadline(20_000);
-      const work = timeToFail(
-        db.read('SELECT SLEEP(1000) AS second FROM counters LIMIT 1', [], { deadline }),
-        'TIMEOUT',
-      );
+      const work = timeToFail(db.read('SELECT SLEEP(1000) AS second FROM counters LIMIT 1', [], deadline), 'TIMEOUT');
       await untilItRuns(/second/);
       deadline.end();
       await work;
@@ -114,7 +111,7 @@ const onServers = (): void => {
       const broken = async (n: number): Promise<void> => {
         for (let turn = 0; turn < 40; turn += 1) {
           // The statement ends about when it is broken off.
-          const work = db.read('SELECT SLEEP(0.01)', [], { deadline: new Deadline(8 + ((n + turn) % 6)) });
+          const work = db.read('SELECT SLEEP(0.01)', [], new Deadline(8 + ((n + turn) % 6)));
           outcomes.push(
             await work.then(
               () => 'done',
@@ -137,15 +134,15 @@ const onServers = (): void => {
       // Each another one: Vitess runs what is alike once for all.
       const end = new Deadline(1_000_000);
       const long = Array.from({ length: 24 }, (_, n) =>
-        db.read('SELECT SLEEP(1000) AS third FROM counters WHERE n > ? LIMIT 1', [-1 - n], { deadline: end }),
+        db.read('SELECT SLEEP(1000) AS third FROM counters WHERE n > ? LIMIT 1', [-1 - n], end),
       );
       await untilItRuns(/third/, 24);
-      await timeToFail(db.read('SELECT 1', [], { deadline: new Deadline(200) }), 'TIMEOUT');
+      await timeToFail(db.read('SELECT 1', [], new Deadline(200)), 'TIMEOUT');
       expect(await db.keys.read('SELECT 1 AS one')).toEqual([{ one: 1 }]);
       await db.ping(new Deadline(500));
       await db.background.transaction((tx) => tx.read('SELECT 1'));
       // As many may wait as can be served in any case.
-      const waiting = Array.from({ length: 1000 }, () => db.read('SELECT 1', [], { deadline: new Deadline(300) }));
+      const waiting = Array.from({ length: 1000 }, () => db.read('SELECT 1', [], new Deadline(300)));
       await timeToFail(db.read('SELECT 1'), 'OVERLOADED');
       expect(new Set((await Promise.allSettled(waiting)).map(({ status }) => status))).toEqual(new Set(['rejected']));
       end.end();
@@ -284,7 +281,7 @@ const onServers = (): void => {
         const deadline = new Deadline(500);
         const work =
           n % 2 === 0
-            ? far.read('SELECT 1', [], { deadline })
+            ? far.read('SELECT 1', [], deadline)
             : far.transaction((tx) => tx.execute('UPDATE counters SET n = 0 WHERE name = ?', ['none']), deadline);
         return timeToFail(work, 'TIMEOUT');
       });
@@ -292,11 +289,11 @@ const onServers = (): void => {
       await sleep(1200);
       // What is sent now finds no connection, and hears so long before its deadline.
       for (let n = 0; n < 2; n += 1) {
-        const work = far.read('SELECT 1', [], { deadline: new Deadline(1_000_000) });
+        const work = far.read('SELECT 1', [], new Deadline(1_000_000));
         await expect(work).rejects.toEqual(reason('DATABASE_UNAVAILABLE'));
       }
       gate.open();
-      expect(await far.read('SELECT 1 AS one', [], { deadline: new Deadline(10_000) })).toEqual([{ one: 1 }]);
+      expect(await far.read('SELECT 1 AS one', [], new Deadline(10_000))).toEqual([{ one: 1 }]);
       await far.transaction((tx) => tx.read('SELECT 1'), new Deadline(10_000));
     });
 

@@ -50,9 +50,9 @@ export class DatabaseLink {
   over(shared: Connection): Connection {
     return {
       ...shared,
-      read: async (sql, parameters, options) => {
+      read: async (sql, parameters, deadline, workload) => {
         await this.#answered(sql);
-        const rows = await shared.read(sql, parameters, options);
+        const rows = await shared.read(sql, parameters, deadline, workload);
         await this.#alive();
         return rows;
       },

@@ -46,9 +46,7 @@ export interface StoredCalls {
 /** Loads the records of some calls. It has to be the first step of their transaction. */
 export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
-  const rows = await reader.read<StoredRow>(reading(hashes.length), [timeToDb(oldest(now)), ...hashes], {
-    byKey: true,
-  });
+  const rows = await reader.read<StoredRow>(reading(hashes.length), [timeToDb(oldest(now)), ...hashes]);
   const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.callHash), row]));
   return {
     isStale: found.size < rows.length,

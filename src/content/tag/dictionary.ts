@@ -134,7 +134,6 @@ export class TagDictionary implements TagNames {
       `SELECT t.slug, COALESCE(m.id, t.id) AS id, COALESCE(m.${kind.countColumn}, t.${kind.countColumn}) AS n
       FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
       parameters,
-      { byKey: true },
     );
     for (const { id, slug, n } of rows) {
       // To MySQL and MariaDB, texts that differ in spaces at their end are equal.

@@ -66,7 +66,7 @@ const withSlug = (tag: Tag): readonly [string, Tag] => [tag.slug, tag];
 /** The tags with these ids, in any order; at most as many as one statement takes. */
 export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]> => {
   const { sql, parameters } = inList(ids);
-  return reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${sql})`, parameters, { byKey: true });
+  return reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${sql})`, parameters);
 };
 
 /**

@@ -3,7 +3,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { currentTime, setTimeout } from '../../base/runtime.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
-import type { Connection, DatabaseOptions, Parameter, Schema, Workload } from '../connection.ts';
+import type { Connection, DatabaseOptions, Schema, Workload } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
@@ -198,7 +198,7 @@ const openReplicas = (
     observer: ofReplicas(options.observer),
   });
   let awayUntil = 0;
-  const read = async (sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> => {
+  const read: Connection['read'] = async (sql, parameters, deadline) => {
     try {
       return await pools.calls.reads.read(sql, parameters, deadline);
     } catch (error) {
@@ -238,7 +238,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     return {
       dialect: dialectOf(engine, isSharded),
       dataSource,
-      read: async (sql, parameters, { deadline, workload = 'calls' } = {}) => {
+      read: async (sql, parameters, deadline, workload = 'calls') => {
         if (workload !== 'anonymous') return pools[workload].reads.read(sql, parameters, deadline);
         if (replicas?.areThere) {
           try {

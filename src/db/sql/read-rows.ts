@@ -1,4 +1,4 @@
-import type { Parameter, Reader, ReadOptions } from '../connection.ts';
+import type { Parameter, Reader } from '../connection.ts';
 import { type Bytes, idFromBytes } from '../values.ts';
 import { inList } from './in-list.ts';
 
@@ -48,12 +48,11 @@ export const readWith = async <Row, Columns>(
   reader: Reader,
   foreign: ForeignColumns<Row, Columns>,
   statement: (columns: readonly string[], join: string) => Fragment,
-  options?: Pick<ReadOptions, 'byKey'>,
 ): Promise<(Row & Columns)[]> => {
   const { isSharded, joinInOrder } = reader.dialect;
   const join = foreign.join === undefined ? '' : `${joinInOrder} ${foreign.join}`;
   const { sql, parameters } = isSharded ? statement([], '') : statement(foreign.columns, join);
-  const rows = await reader.read<Row & Columns>(sql, parameters, options);
+  const rows = await reader.read<Row & Columns>(sql, parameters);
   return isSharded && rows.length > 0 ? foreign.addTo(reader, rows) : rows;
 };
 
@@ -65,15 +64,10 @@ export const readByIds = async <Row, Columns>(
 ): Promise<(Row & Columns)[]> => {
   if (ids.length === 0) return [];
   const { sql, parameters } = inList(ids);
-  return readWith(
-    reader,
-    foreign,
-    (more, join) => ({
-      sql: `SELECT ${[columns, ...more].join(', ')} FROM ${table} r ${join} ${joins.sql} WHERE r.id IN (${sql})`,
-      parameters: [...joins.parameters, ...parameters],
-    }),
-    { byKey: true },
-  );
+  return readWith(reader, foreign, (more, join) => ({
+    sql: `SELECT ${[columns, ...more].join(', ')} FROM ${table} r ${join} ${joins.sql} WHERE r.id IN (${sql})`,
+    parameters: [...joins.parameters, ...parameters],
+  }));
 };
 
 const sqlOf = ({ sql }: Fragment): string => sql;

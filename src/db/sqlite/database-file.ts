@@ -1,9 +1,11 @@
 import { performance, setImmediate, sleep } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Parameter, ReadOptions, Statements } from '../connection.ts';
+import type { Parameter, Statements } from '../connection.ts';
 import type { DatabaseObserver, PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
 import { openReader, type SqliteConnection } from './binding/binding.ts';
+import { waitClock } from './threads/clock.ts';
+import { Costs } from './binding/costs.ts';
 import { FileFault, isBusy } from './errors.ts';
 import { FileIdentity } from './files/identity.ts';
 import { ReadingThreads } from './threads/threads.ts';
@@ -12,11 +14,13 @@ import { WriteAheadLog } from './files/wal.ts';
 
 /** How long reads rely on the last check that the files are in place, in milliseconds. */
 const BELIEVED_MS = 100;
-/** How long consecutive look-ups may run before they yield to the event loop. */
+/** How long consecutive short reads may run before they yield to the event loop. */
 const TURN_MS = 4;
 /** How long a rescue waits for readers, and how long between two attempts, in milliseconds. */
 const RESCUE_PATIENCE_MS = 5000;
 const RESCUE_PAUSE_MS = 10;
+
+const waited = waitClock();
 
 interface PendingLookup {
   since: number;
@@ -42,14 +46,15 @@ export class FileObserver {
   }
 }
 
-/** An open SQLite file: one connection for writes, in turns, one for reads by key, and threads for other reads. */
+/** An open SQLite file: one connection for writes, in turns, one for short reads, and threads for other reads. */
 export class SqliteFile {
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection;
   readonly #threads: ReadingThreads;
   readonly #log: WriteAheadLog;
   readonly #identity: FileIdentity;
-  /** Reads by key that wait until the event loop has received all pending requests, so that equal reads can meet. */
+  readonly #costs: Costs;
+  /** Short reads that wait until the event loop has received all pending requests, so that equal reads can meet. */
   #lookups: PendingLookup[] = [];
   #believedUntil = 0;
   #isRescued = false;
@@ -66,7 +71,8 @@ export class SqliteFile {
     this.#writer = writer;
     this.#reader = openReader(file);
     this.#reader.pragma('busy_timeout = 0');
-    this.#threads = new ReadingThreads(file, observer.threads, readers);
+    this.#costs = new Costs(this.#reader);
+    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms), observer.threads, readers);
     this.#log = new WriteAheadLog({
       file,
       writer,
@@ -114,15 +120,20 @@ export class SqliteFile {
   }
 
   /** Runs a SELECT on committed data. @throws AppError OVERLOADED, the error of the deadline, FileFault */
-  async read(sql: string, parameters: readonly Parameter[], { deadline, byKey }: ReadOptions): Promise<unknown[]> {
+  async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
     const since = performance.now();
     if (since > this.#believedUntil) this.assertThere();
-    if (!byKey) return this.#threads.read(sql, parameters, deadline);
+    if (!this.#costs.isShort(sql)) return this.#threads.read(sql, parameters, deadline);
     return new Promise((resolve, reject) => {
       if (this.#lookups.length === 0) setImmediate(() => this.#runLookups());
       const watch = this.#observer.lookups?.statement(sql);
       this.#lookups.push({ since, watch, sql, parameters, deadline, resolve, reject });
     });
+  }
+
+  /** Runs a SELECT in a thread, however short it may be. */
+  readInThread(sql: string, deadline?: Deadline): Promise<unknown[]> {
+    return this.#threads.read(sql, [], deadline);
   }
 
   /** Runs `work` as one transaction. The caller has the turn to write. @throws FileFault, and the errors of `work` */
@@ -154,6 +165,7 @@ export class SqliteFile {
   #runLookups(): void {
     const waiting = this.#lookups;
     const began = performance.now();
+    const waitedBefore = waited();
     let last = began;
     let done = 0;
     for (const { since, watch, sql, parameters, deadline, resolve, reject } of waiting) {
@@ -172,7 +184,10 @@ export class SqliteFile {
         if (isBusy(error)) this.#threads.read(sql, parameters, deadline).then(resolve, reject);
         else reject(error);
       }
-      last = performance.now();
+      const ended = performance.now();
+      const ms = ended - last;
+      this.#costs.note(sql, ms > TURN_MS ? ms - (waited() - waitedBefore) : ms);
+      last = ended;
     }
     this.#lookups = waiting.slice(done);
     if (this.#lookups.length > 0) setImmediate(() => this.#runLookups());

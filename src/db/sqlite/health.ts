@@ -1,7 +1,7 @@
 import { performance } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Parameter, ReadOptions, Statements } from '../connection.ts';
+import type { Statements } from '../connection.ts';
 import { isCorrupt, isUnusable } from './errors.ts';
 
 /** How long a file counts as unwritable after a refused write, even if others succeed: they may need less room. */
@@ -12,7 +12,7 @@ const BROKEN_MS = 10_000;
 interface SqliteHealthOptions {
   /** Runs a write that changes nothing. */
   write: (deadline: Deadline | undefined) => Promise<unknown>;
-  read: (sql: string, parameters: readonly Parameter[], options: ReadOptions) => Promise<unknown[]>;
+  read: (sql: string, deadline: Deadline | undefined) => Promise<unknown[]>;
 }
 
 /** A failure, and until when it counts. */
@@ -68,9 +68,7 @@ export class SqliteHealth {
 
   /** Checks that the file is usable. @throws the error that makes it unusable */
   async check(deadline?: Deadline): Promise<void> {
-    await this.#options
-      .read('SELECT COUNT(*) FROM sqlite_schema', [], { deadline, byKey: true })
-      .catch((error: unknown) => this.readFailed(error));
+    await this.#options.read('SELECT COUNT(*) FROM sqlite_schema', deadline).catch((error) => this.readFailed(error));
     if (this.#corrupt) await this.#lookThrough(this.#corrupt, deadline);
     if (!this.#unwritable) return;
     if (performance.now() < this.#unwritable.until) throw this.#unwritable.error;
@@ -80,7 +78,7 @@ export class SqliteHealth {
   async #lookThrough({ error, until }: HealthFault, deadline?: Deadline): Promise<void> {
     if (performance.now() < until) throw error;
     this.#corrupt = faultFor(BROKEN_MS, error);
-    const [row] = (await this.#options.read('PRAGMA quick_check(1)', [], { deadline })) as { quick_check: string }[];
+    const [row] = (await this.#options.read('PRAGMA quick_check(1)', deadline)) as { quick_check: string }[];
     if (row?.quick_check !== 'ok') throw error;
     this.#corrupt = undefined;
   }

@@ -3,7 +3,7 @@ import { performance, sleep } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { IN_MEMORY, sqliteFile } from '../address.ts';
-import type { Connection, DatabaseOptions, DatabaseSize, Parameter, ReadOptions, Schema } from '../connection.ts';
+import type { Connection, DatabaseOptions, DatabaseSize, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { RunStatement } from '../migration/run.ts';
 import type { DatabaseObserver } from '../observer.ts';
@@ -133,7 +133,7 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
   const turns = turnsOf(observer);
   return {
     ...common(IN_MEMORY, dataSource),
-    read: (sql, parameters, { deadline, workload } = {}) =>
+    read: (sql, parameters, deadline, workload) =>
       turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), {
         deadline,
         workload,
@@ -215,25 +215,25 @@ const inFile = (
     return result;
   };
 
-  const read = async (sql: string, parameters: readonly Parameter[], options: ReadOptions): Promise<unknown[]> => {
+  const read = async (sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> => {
     try {
-      if (opened) return await opened.read(sql, parameters, options);
+      if (opened) return await opened.read(sql, parameters, deadline);
     } catch (error) {
       if (!(error instanceof FileFault)) throw error;
     }
-    return (await exclusively(openedFile)).read(sql, parameters, options);
+    return (await exclusively(openedFile)).read(sql, parameters, deadline);
   };
 
   const health = new SqliteHealth({
     write: (deadline) => transaction((open) => open.transaction(SqliteHealth.trial, deadline), { deadline }),
-    read,
+    read: (sql, deadline) => read(sql, [], deadline),
   });
 
   return {
     ...common(file, dataSource),
-    read: async (sql, parameters, { workload, ...options } = {}) => {
-      if (workload === 'health') await health.check(options.deadline);
-      return read(sql, parameters, options).catch((error: unknown) => health.readFailed(error));
+    read: async (sql, parameters, deadline, workload) => {
+      if (workload === 'health') await health.check(deadline);
+      return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
     },
     transaction: (work, deadline, workload) =>
       health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload })),
@@ -244,7 +244,7 @@ const inFile = (
       }),
     pageFaults: async (deadline, table) => {
       const open = await exclusively(openedFile);
-      return pageFaultsBy((sql) => open.read(sql, [], { deadline }), 'quick_check', table);
+      return pageFaultsBy((sql) => open.readInThread(sql, deadline), 'quick_check', table);
     },
     scrub: () => vacuum(file),
     size: () => sizeOfFile(file),

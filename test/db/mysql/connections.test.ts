@@ -36,7 +36,7 @@ describe('the connections of a process', () => {
       return (rows as { n: number }[])[0]?.n ?? 0;
     };
     // To cancel a statement takes a connection of its own.
-    await expect(db.read('SELECT SLEEP(30) AS n', [], { deadline: new Deadline(500) })).rejects.toThrow();
+    await expect(db.read('SELECT SLEEP(30) AS n', [], new Deadline(500))).rejects.toThrow();
     // One that did not answer the cancelling in time is closed here at once, and at the server later: until then it counts.
     await until(async () => (await count()) <= 3);
     const wait = 'SELECT SLEEP(3) AS n';

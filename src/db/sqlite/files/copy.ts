@@ -73,7 +73,7 @@ interface Orphans {
 
 /** Checks every page and every foreign key of a file, in another thread. */
 export const inspect = async (source: string): Promise<Inspection> => {
-  const threads = new ReadingThreads(source);
+  const threads = new ReadingThreads(source, () => undefined);
   const read = <Row>(sql: string): Promise<Row[]> => threads.read(sql, []) as Promise<Row[]>;
   try {
     const broken = await pageFaultsBy(read, 'integrity_check');
