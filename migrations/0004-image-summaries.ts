@@ -30,7 +30,8 @@ export class ImageSummaries1763800000004 implements MigrationInterface {
     // Each removal moves the later elements up. MySQL assigns from left to right, and later expressions see assigned values.
     const first = SHOWN.map(() => "'$[0]'").join(', ');
     await inParts(runner, 'image_posts', (between) => [
-      `UPDATE image_posts SET image_count = ${elements}(images) WHERE ${between('id')}`,
+      `UPDATE image_posts SET image_count = ${elements}(images)
+      WHERE (more_images IS NULL OR ${elements}(images) > ${SHOWN.length}) AND ${between('id')}`,
       `UPDATE image_posts SET more_images = JSON_REMOVE(images, ${first}), images = JSON_EXTRACT(images, ${shown})
       WHERE ${elements}(images) > ${SHOWN.length} AND ${between('id')}`,
     ]);
@@ -38,11 +39,14 @@ export class ImageSummaries1763800000004 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     const { characters } = wordsOf(runner);
-    await runner.query(
-      `UPDATE image_posts
-      SET images = CONCAT(SUBSTR(images, 1, ${characters}(images) - 1), ', ', SUBSTR(more_images, 2))
-      WHERE more_images IS NOT NULL`,
-    );
+    // An earlier run may have dropped the column.
+    if (await runner.hasColumn('image_posts', 'more_images')) {
+      await runner.query(
+        `UPDATE image_posts
+        SET images = CONCAT(SUBSTR(images, 1, ${characters}(images) - 1), ', ', SUBSTR(more_images, 2)), more_images = NULL
+        WHERE more_images IS NOT NULL`,
+      );
+    }
     for (const column of ['more_images', 'image_count']) {
       await runner.query(`ALTER TABLE image_posts DROP COLUMN ${column}`);
     }

@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import type { PartsRunner } from './online.ts';
 
 const DUE = 'renewal:names';
 
@@ -9,12 +8,9 @@ const DUE = 'renewal:names';
  */
 export class Names1764700000013 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await (runner as PartsRunner).parts(async () => {
-      const isThere = await runner.hasTable('users');
-      const users = isThere ? ((await runner.query('SELECT id FROM users LIMIT 1')) as unknown[]) : [];
-      const statements = users.length === 0 ? [] : [`INSERT INTO counters (name, n) VALUES ('${DUE}', 1)`];
-      return { statements, end: undefined };
-    });
+    const isThere = await runner.hasTable('users');
+    const users = isThere ? ((await runner.query('SELECT id FROM users LIMIT 1')) as unknown[]) : [];
+    if (users.length > 0) await runner.query(`INSERT INTO counters (name, n) VALUES ('${DUE}', 1)`);
   }
 
   /** The names stay as they are: the version before reads them, too. */

@@ -2,7 +2,7 @@ import type { DataSource, EntityManager, EntityMetadata, EntitySchema, Migration
 import type { Deadline } from '../base/deadline.ts';
 import type { DatabaseFault } from '../base/errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
-import type { Direction, HalfDone, Journal } from './migration/steps.ts';
+import type { Direction, RunStatement } from './migration/run.ts';
 import type { DatabaseObserver } from './observer.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
@@ -62,11 +62,9 @@ export interface Connection {
     deadline?: Deadline,
     workload?: Workload,
   ) => Promise<T>;
-  /** Runs `work`, which migrates, while no other process does: by this runner, whose steps this journal remembers. */
-  whileMigrating: <T>(work: (runner: QueryRunner, journal: Journal) => Promise<T>) => Promise<T>;
-  /** The migration that was interrupted, where the engine cannot undo it. */
-  halfDone?: () => Promise<HalfDone | undefined>;
-  /** @throws MigrationError when the account may not do what migrations do */
+  /** Runs `work`, which migrates, while no other process does: it reads by this runner, and changes by this function. */
+  whileMigrating: <T>(work: (runner: QueryRunner, run: RunStatement) => Promise<T>) => Promise<T>;
+  /** @throws MigrationError when the account may not do what migrations do, or the database is in no state for it */
   assertMayMigrate?: (direction: Direction) => Promise<void>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;

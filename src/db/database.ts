@@ -3,9 +3,14 @@ import { Deadline } from '../base/deadline.ts';
 import { AppError } from '../base/errors.ts';
 import type { Connection, DatabaseOptions, DatabaseSize, Schema, Statements, Transaction } from './connection.ts';
 import { transactionOf } from './manager.ts';
-import { type MigrationPlan, planOf } from './migration/plan.ts';
-import { assertDirection, Migrations, runMigration } from './migration/run.ts';
-import type { Direction, HalfDone } from './migration/steps.ts';
+import {
+  type Direction,
+  type MigrationPlan,
+  type MigrationStates,
+  planOf,
+  readStates,
+  runMigrations,
+} from './migration/run.ts';
 import { type EventSettings, WorkloadPool } from './workload-pool.ts';
 
 /** Loads the driver of one engine only, to keep the start short. */
@@ -72,16 +77,13 @@ export class Database extends WorkloadPool {
    */
   async migrate(to?: string): Promise<string[]> {
     // Before the lock, since a database in memory has one connection only.
-    const due = await this.#withPrivileges('up', () => this.#due(to));
-    return this.#run('up', due, (applied) => due.filter((name) => !applied.has(name)));
+    return this.#run('up', await this.#withPrivileges('up', () => this.#due(to)));
   }
 
   /** Returns the SQL that `migrate` would run, or, for `down`, `revert`. Changes nothing. */
   async planMigrations(direction: Direction, to?: string): Promise<MigrationPlan[]> {
-    const halfDone = await this.halfDone();
-    assertDirection(halfDone, direction);
     const names = await (direction === 'up' ? this.#due(to) : this.#above(to));
-    return planOf(this.dataSource, direction, names, halfDone);
+    return planOf(this.dataSource, direction, names, await this.migrationStates());
   }
 
   /**
@@ -89,22 +91,10 @@ export class Database extends WorkloadPool {
    * names, latest first.
    */
   async revert(to?: string): Promise<string[]> {
-    const toRevert = await this.#withPrivileges('down', () => this.#above(to));
-    const halfDone = await this.halfDone();
-    return this.#run('down', toRevert, (applied) =>
-      toRevert.filter((name) => applied.has(name) || name === halfDone?.name),
-    );
+    return this.#run('down', await this.#withPrivileges('down', () => this.#above(to)));
   }
 
-  /** The migration that was interrupted, if one was. It goes on when the command is run again. */
-  async halfDone(): Promise<HalfDone | undefined> {
-    const halfDone = await this.connection.halfDone?.();
-    const isApplied = halfDone !== undefined && (await this.appliedMigrations()).includes(halfDone.name);
-    // An operator may have finished it by hand.
-    return isApplied ? undefined : halfDone;
-  }
-
-  /** Reads what is to be done. An account that may not even read is told which privileges it lacks. @throws MigrationError */
+  /** Reads which migrations are due; an account that may not even read is told which privileges it lacks. @throws MigrationError */
   async #withPrivileges<T>(direction: Direction, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -115,36 +105,23 @@ export class Database extends WorkloadPool {
     }
   }
 
-  /** Runs those of the migrations `names` that `stillDue` returns once no other process migrates. */
-  async #run(
-    direction: Direction,
-    names: readonly string[],
-    stillDue: (applied: ReadonlySet<string>) => string[],
-  ): Promise<string[]> {
+  /** Runs those of the migrations `names` that are still due once no other process migrates. */
+  async #run(direction: Direction, names: readonly string[]): Promise<string[]> {
     if (names.length === 0) return [];
     const { dataSource, whileMigrating, assertMayMigrate } = this.connection;
     await assertMayMigrate?.(direction);
-    assertDirection(await this.halfDone(), direction);
-    return whileMigrating(async (runner, journal) => {
-      const migrations = new Migrations(dataSource, runner);
-      await migrations.prepare(runner);
-      const applied = new Set((await migrations.getExecutedMigrations()).map(({ name }) => name));
-      const due = migrations.named(stillDue(applied));
-      for (const migration of due) await runMigration(migration, direction, runner, journal);
-      return due.map(({ name }) => name);
-    });
+    return whileMigrating((runner, run) => runMigrations(dataSource, runner, run, direction, names));
   }
 
   /**
-   * The migrations that were applied after the one of this name, if it was, or the last one; the latest first. One that is
-   * half reverted comes before all others.
+   * The migrations that were begun after the one of this name, if that was applied, or the last one; the latest first. One that
+   * was interrupted is among them.
    */
   async #above(to: string | undefined): Promise<string[]> {
-    const halfDone = await this.halfDone();
-    const halfReverted = halfDone?.direction === 'down' ? [halfDone.name] : [];
-    const applied = await this.appliedMigrations();
-    if (to === undefined) return [...halfReverted, ...applied.toReversed()].slice(0, 1);
-    return applied.includes(to) ? [...halfReverted, ...applied.slice(applied.indexOf(to) + 1).toReversed()] : [];
+    const states = await this.migrationStates();
+    const begun = [...states.keys()];
+    if (to === undefined) return begun.slice(-1);
+    return states.get(to) === 'applied' ? begun.slice(begun.indexOf(to) + 1).toReversed() : [];
   }
 
   /** The migrations that are due, up to the one of this name if one is given. */
@@ -168,14 +145,19 @@ export class Database extends WorkloadPool {
 
   /** The names of the migrations that were applied, in that order. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
   async appliedMigrations(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<string[]> {
+    const states = await this.migrationStates(deadline, pool);
+    return [...states].flatMap(([name, state]) => (state === 'applied' ? [name] : []));
+  }
+
+  /** The migrations that were begun. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
+  async migrationStates(deadline?: Deadline, pool: WorkloadPool = this.health): Promise<MigrationStates> {
     await this.ping(deadline, pool);
     try {
-      const rows = await pool.read<{ name: string }>('SELECT name FROM migrations ORDER BY id', [], deadline);
-      return rows.map((row) => row.name);
+      return await readStates((sql) => pool.read(sql, [], deadline));
     } catch (error) {
       if (error instanceof AppError) throw error;
       // The server answers, so the table is missing: no migration was ever applied.
-      return [];
+      return new Map();
     }
   }
 

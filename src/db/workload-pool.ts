@@ -126,10 +126,9 @@ export class WorkloadPool implements Reader {
   async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
     const own = deadline ? undefined : this.#ownDeadline();
     const began = performance.now();
+    const read = (): Promise<unknown[]> => this.connection.read(sql, parameters, deadline ?? own, this.#name);
     try {
-      return (await this.connection.read(sql, parameters, deadline ?? own, this.#name)) as Row[];
-    } catch (error) {
-      return (await this.#readAgain(error, sql, parameters, deadline ?? own)) as Row[];
+      return (await this.#retryingReads(read, deadline ?? own)) as Row[];
     } finally {
       deadline?.chargeSince(began, MOST_BILLED_MS.read);
       deadline?.queries?.add(sql, performance.now() - began);
@@ -204,24 +203,18 @@ export class WorkloadPool implements Reader {
     return fault !== undefined && tries.afterFault(fault);
   }
 
-  async #readAgain(
-    first: unknown,
-    sql: string,
-    parameters: readonly Parameter[],
-    deadline: Deadline | undefined,
-  ): Promise<unknown[]> {
-    const tries = new RetryPolicy(deadline, this.closing, this.observer);
-    let error = first;
+  async #retryingReads(read: () => Promise<unknown[]>, deadline: Deadline | undefined): Promise<unknown[]> {
+    let tries: RetryPolicy | undefined;
     for (;;) {
-      const fault = this.noteFault(error);
-      if (!fault || !(await tries.afterFault(fault))) break;
       try {
-        return await this.connection.read(sql, parameters, deadline, this.#name);
-      } catch (again) {
-        error = again;
+        return await read();
+      } catch (error) {
+        const fault = this.noteFault(error);
+        tries ??= new RetryPolicy(deadline, this.closing, this.observer);
+        if (fault && (await tries.afterFault(fault))) continue;
+        throw this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
       }
     }
-    throw this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
   }
 
   /** The deadline of an operation without one. The caller closes it. */

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
+import { assertRoom } from '../waiting-queue.ts';
 
 interface BatchLoaderOptions<Request, Result> {
   /** Answers requests, in their order. The deadline ends when those of all requests have; a request without one removes it. */
@@ -60,9 +61,9 @@ export class BatchLoader<Request, Result> {
    */
   load(request: Request, deadline?: Deadline, name = ''): Promise<Result> {
     const group = this.#groups.get(name) ?? { waiting: [], running: 0 };
-    if (group.waiting.length >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
-    this.#groups.set(name, group);
     return new Promise((resolve, reject) => {
+      assertRoom(group.waiting.length, MAX_WAITING);
+      this.#groups.set(name, group);
       if (group.running < this.#options.maxRunning) {
         void this.#run(name, group, [{ request, deadline, resolve, reject }]);
       } else {

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { clearTimeout, performance, setTimeout } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
+import { assertRoom } from '../waiting-queue.ts';
 
 /** The maximum number of calls in a group. */
 const MAX_GROUP = 64;
@@ -89,7 +90,9 @@ export class GroupCommit<Call, Result> {
    * and the errors of the call itself
    */
   do(key: string, call: Call, deadline: Deadline): Promise<Result> {
+    const queue = this.#queues.get(key);
     return new Promise((resolve, reject) => {
+      if (queue) assertRoom(this.#waiting, MAX_WAITING);
       const forget = deadline.onEnd((error) => {
         // A call that runs alone has this deadline in its transaction, which learns the outcome.
         if (member.running !== 'alone') reject(member.running ? new AppError('OUTCOME_UNKNOWN') : error);
@@ -108,15 +111,12 @@ export class GroupCommit<Call, Result> {
           reject(error);
         },
       };
-      const queue = this.#queues.get(key);
-      if (queue && this.#waiting >= MAX_WAITING) {
-        reject(new AppError('OVERLOADED'));
-      } else if (queue) {
-        queue.push(member);
-        this.#waiting += 1;
-      } else {
+      if (!queue) {
         void this.#work(key, member);
+        return;
       }
+      queue.push(member);
+      this.#waiting += 1;
     });
   }
 

@@ -8,18 +8,9 @@ import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
-import {
-  connectionError,
-  driverError,
-  faultOf,
-  isForeignKeyError,
-  isInterrupted,
-  isTableMissing,
-  isTransient,
-} from './errors.ts';
+import { connectionError, driverError, faultOf, isForeignKeyError, isInterrupted, isTransient } from './errors.ts';
 import { Hosts } from './hosts.ts';
-import { halfDoneOf, READ_PROGRESS } from './migration/journal.ts';
-import { whileMigrating } from './migration/lock.ts';
+import { assertNoneInterruptedEarlier, whileMigrating } from './migration/lock.ts';
 import { assertMayMigrate } from './migration/privileges.ts';
 import { Replicas } from './replicas.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
@@ -240,7 +231,8 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     const { engine, isSharded } = await askServer(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
     const { pools, close: closePools } = openPools(hosts, statements, engine, options);
-    const lags = replicaAddresses && new Replicas(replicaAddresses, (sql) => pools.health.reads.read(sql, []), options);
+    const readHealth = (sql: string): Promise<unknown[]> => pools.health.reads.read(sql, []);
+    const lags = replicaAddresses && new Replicas(replicaAddresses, readHealth, options);
     await lags?.measure();
     const replicas = lags && openReplicas(replicaAddresses, statements, engine, options, lags);
     return {
@@ -264,15 +256,9 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
           deadline,
         ),
       whileMigrating: (work) => whileMigrating(dataSource, isSharded, work),
-      assertMayMigrate: (direction) => assertMayMigrate((sql) => pools.health.reads.read(sql, []), engine, direction),
-      halfDone: async () => {
-        try {
-          return halfDoneOf(await pools.health.reads.read(READ_PROGRESS, []));
-        } catch (error) {
-          // No migration ever began.
-          if (isTableMissing(error)) return undefined;
-          throw error;
-        }
+      assertMayMigrate: async (direction) => {
+        await assertMayMigrate(readHealth, engine, direction);
+        if (direction === 'down') await assertNoneInterruptedEarlier(readHealth);
       },
       isTransient,
       isInterrupted,

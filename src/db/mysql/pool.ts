@@ -1,13 +1,15 @@
 import { clearInterval, clearTimeout, currentTime, setInterval, setTimeout } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import type { Parameter } from '../connection.ts';
+import { WaitingQueue } from '../waiting-queue.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
 import type { PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
 import type { Hosts, Node } from './hosts.ts';
 import { MysqlSession, type StatementBudget } from './session.ts';
-import { SessionQueue, type UseSession } from './session-queue.ts';
 import type { Setting } from './settings.ts';
 
+/** The maximum number of waiting calls. */
+const MAX_WAITING = 1000;
 /** How long an idle connection stays open. */
 const IDLE_MS = 60_000;
 /** How long no connection is opened after the server refused one for having too many. */
@@ -51,7 +53,7 @@ export class SessionPool {
   readonly #sessions = new Set<MysqlSession>();
   /** Idle sessions and since when they are; the latest at the end. */
   readonly #idle: { session: MysqlSession; since: number }[] = [];
-  readonly #queue: SessionQueue;
+  readonly #queue: WaitingQueue<MysqlSession>;
   readonly #sweep: NodeJS.Timeout;
   readonly #observer: PoolObserver | undefined;
   #connecting = 0;
@@ -60,7 +62,7 @@ export class SessionPool {
 
   constructor(options: SessionPoolOptions) {
     this.#options = options;
-    this.#queue = new SessionQueue((ms) => this.#observer?.waited(ms));
+    this.#queue = new WaitingQueue(MAX_WAITING, (ms) => this.#observer?.waited(ms));
     this.#observer = options.observe?.(() => ({
       used: this.#sessions.size - this.#idle.length,
       idle: this.#idle.length,
@@ -188,22 +190,18 @@ export class SessionPool {
     }
   }
 
-  #acquire(deadline: Deadline | undefined, use: UseSession, fail: (error: unknown) => void): void {
+  #acquire(deadline: Deadline | undefined, use: (session: MysqlSession) => void, fail: (error: unknown) => void): void {
     if (deadline?.error || this.#isClosed) {
       fail(deadline?.error ?? connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
       return;
     }
-    const session = this.#takeIdle();
+    const session = this.#idle.pop()?.session;
     if (session) {
       this.#observer?.waited(0);
       use(session);
       return;
     }
     if (this.#queue.join(deadline, use, fail)) this.#grow();
-  }
-
-  #takeIdle(): MysqlSession | undefined {
-    return this.#idle.pop()?.session;
   }
 
   /** Opens a connection for each waiting call, within the limit. */

@@ -7,12 +7,12 @@ import { memoizeBySize } from './memoize.ts';
 export type Insert = (rows: number) => string;
 
 /**
- * An INSERT of the values of `columns`. `ending` handles rows that exist: see `Dialect.onConflict`. Make each once, since it
- * caches its texts.
+ * An INSERT of the values of `columns`, which begins with `verb`. `ending` handles rows that exist: see `Dialect.onConflict`. Make
+ * each once, since it caches its texts.
  */
-export const insertInto = (table: string, columns: readonly string[], ending = ''): Insert => {
+export const insertInto = (table: string, columns: readonly string[], ending = '', verb = 'INSERT'): Insert => {
   const row = `(${placeholders(columns.length)})`;
-  const beginning = `INSERT INTO ${table} (${columns.join(', ')}) VALUES `;
+  const beginning = `${verb} INTO ${table} (${columns.join(', ')}) VALUES `;
   return memoizeBySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
 };
 
@@ -29,22 +29,12 @@ export const insertValues = async (
 };
 
 /** Inserts the rows whose key is not there, in few statements. Returns how many. */
-export const insertMissing = async (
+export const insertMissing = (
   tx: Transaction,
   table: string,
   columns: readonly string[],
   rows: readonly (readonly Parameter[])[],
-): Promise<number> => {
-  const row = `(${placeholders(columns.length)})`;
-  let inserted = 0;
-  for (const chunk of chunksOf(rows)) {
-    inserted += await tx.execute(
-      `${tx.dialect.insertIgnore} INTO ${table} (${columns.join(', ')}) VALUES ${chunk.map(() => row).join(', ')}`,
-      joined(chunk),
-    );
-  }
-  return inserted;
-};
+): Promise<number> => insertValues(tx, insertInto(table, columns, '', tx.dialect.insertIgnore), rows);
 
 /** The values of rows, one after the other. `flat` takes four times as long. */
 const joined = (rows: readonly (readonly Parameter[])[]): Parameter[] => {

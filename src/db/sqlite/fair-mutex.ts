@@ -1,12 +1,12 @@
 import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
-import { AppError } from '../../base/errors.ts';
 import type { Workload } from '../connection.ts';
 import type { PoolObserver, PoolUsage } from '../observer.ts';
+import { WaitingQueue } from '../waiting-queue.ts';
 
 /** How long a transaction may run before it yields to the event loop, which accepts one new connection at each turn. */
 const TURN_MS = 4;
-/** The maximum number of waiting callers of each workload; more are refused. */
+/** The maximum number of waiting callers of each workload. */
 const MAX_WAITING = 2000;
 
 /** Measures how long a piece of work has run, and makes it yield. */
@@ -21,11 +21,6 @@ export class MutexTurn {
   }
 }
 
-interface WaitingTurn {
-  start: () => void;
-  refuse: (error: unknown) => void;
-}
-
 /** The deadline and the workload of a piece of work. */
 export interface Purpose {
   deadline?: Deadline | undefined;
@@ -38,7 +33,7 @@ export interface Purpose {
  * starves the other.
  */
 export class FairMutex {
-  readonly #pools = { calls: new Set<WaitingTurn>(), background: new Set<WaitingTurn>() };
+  readonly #queues = { calls: this.#makeQueue(), background: this.#makeQueue() };
   #last: 'calls' | 'background' = 'background';
   #isTaken = false;
   readonly #observer: PoolObserver | undefined;
@@ -49,7 +44,7 @@ export class FairMutex {
       used: this.#isTaken ? 1 : 0,
       idle: this.#isTaken ? 0 : 1,
       limit: 1,
-      waiting: this.#pools.calls.size + this.#pools.background.size,
+      waiting: this.#queues.calls.size + this.#queues.background.size,
     }));
   }
 
@@ -65,10 +60,8 @@ export class FairMutex {
   async run<T>(work: () => Promise<T>, { deadline, workload }: Purpose = {}): Promise<T> {
     deadline?.assert();
     if (this.#isTaken) {
-      const since = performance.now();
-      await this.#wait(this.#pools[workload === 'background' ? 'background' : 'calls'], deadline).finally(() =>
-        this.#observer?.waited(performance.now() - since),
-      );
+      const queue = this.#queues[workload === 'background' ? 'background' : 'calls'];
+      await new Promise<void>((resolve, reject) => queue.join(deadline, resolve, reject));
     } else this.#observer?.waited(0);
     this.#isTaken = true;
     try {
@@ -80,48 +73,22 @@ export class FairMutex {
 
   /** Refuses all waiting work. */
   refuse(error: unknown): void {
-    for (const workload of Object.values(this.#pools)) {
-      for (const waiting of workload) waiting.refuse(error);
-      workload.clear();
-    }
+    for (const queue of Object.values(this.#queues)) queue.failAll(error);
   }
 
-  #wait(workload: Set<WaitingTurn>, deadline: Deadline | undefined): Promise<void> {
-    if (workload.size >= MAX_WAITING) throw new AppError('OVERLOADED');
-    return new Promise((resolve, reject) => {
-      const forget = deadline?.onEnd((error) => {
-        workload.delete(waiting);
-        reject(error);
-      });
-      const waiting: WaitingTurn = {
-        start: () => {
-          forget?.();
-          resolve();
-        },
-        refuse: (error) => {
-          forget?.();
-          reject(error);
-        },
-      };
-      workload.add(waiting);
-    });
+  #makeQueue(): WaitingQueue<void> {
+    return new WaitingQueue(MAX_WAITING, (ms) => this.#observer?.waited(ms));
   }
 
   #pass(): void {
-    if (this.#pools.calls.size + this.#pools.background.size === 0) this.#isTaken = false;
+    if (this.#queues.calls.size + this.#queues.background.size === 0) this.#isTaken = false;
     else setImmediate(() => this.#startNext());
   }
 
   #startNext(): void {
     const order = this.#last === 'calls' ? (['background', 'calls'] as const) : (['calls', 'background'] as const);
-    for (const name of order) {
-      const [next] = this.#pools[name];
-      if (!next) continue;
-      this.#last = name;
-      this.#pools[name].delete(next);
-      next.start();
-      return;
-    }
-    this.#isTaken = false;
+    const served = order.find((name) => this.#queues[name].serve());
+    if (served) this.#last = served;
+    else this.#isTaken = false;
   }
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts';
 import { IN_MEMORY, sqliteFile } from '../address.ts';
 import type { Connection, DatabaseOptions, DatabaseSize, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
-import { type Journal, unrecorded } from '../migration/steps.ts';
+import type { RunStatement } from '../migration/run.ts';
 import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
 import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
@@ -115,13 +115,13 @@ const common = (file: string, dataSource: DataSource) => ({
   faultOf: (error: unknown) => faultOf(error, file),
 });
 
-/** Runs `work`, which migrates. A migration that fails is undone as a whole: nothing has to be remembered. */
+/** Runs `work`, which migrates. */
 const migrating = <T>(
   dataSource: DataSource,
-  work: (runner: QueryRunner, journal: Journal) => Promise<T>,
+  work: (runner: QueryRunner, run: RunStatement) => Promise<T>,
 ): Promise<T> => {
   const runner = dataSource.createQueryRunner();
-  return work(runner, unrecorded(runner));
+  return work(runner, (sql) => runner.query(sql));
 };
 
 /** The queue of writing transactions. */

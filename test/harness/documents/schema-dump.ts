@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/db/database.ts';
 
-/** The migrations' own records, of what is applied and of what is under way, are not part of the schema. */
+/** The migrations' own records, the second of which earlier releases made, are not part of the schema. */
 const RECORD = 'migrations';
 const PROGRESS = 'migration_progress';
 

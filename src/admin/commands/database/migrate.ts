@@ -60,18 +60,15 @@ const showPlan = async (db: Database, { down, to }: MigrateOptions): Promise<voi
   if (plans.length === 0) note(down ? 'Nothing to revert.' : 'Nothing to migrate.');
 };
 
+/** Migrations that were interrupted are pending. */
+const STATES = { applied: 'applied', up: 'half done', down: 'half reverted' } as const;
+
 const showStatus = async (db: Database): Promise<void> => {
-  const applied = await db.appliedMigrations();
-  const pending = await db.pendingMigrations();
-  const halfDone = await db.halfDone();
-  const rowOf = (state: string, name: string): string[] => {
-    if (name !== halfDone?.name) return [state, name];
-    const { direction, step, at } = halfDone;
-    return [direction === 'up' ? 'half done' : 'half reverted', name, `step ${step + 1}: ${at}`];
-  };
+  const states = await db.migrationStates();
+  const others = db.migrationNames.filter((name) => !states.has(name));
   printTable(
-    ['STATE', 'MIGRATION', ...(halfDone ? ['AT'] : [])],
-    [...applied.map((name) => rowOf('applied', name)), ...pending.map((name) => rowOf('pending', name))],
+    ['STATE', 'MIGRATION'],
+    [...Array.from(states, ([name, state]) => [STATES[state], name]), ...others.map((name) => ['pending', name])],
   );
 };
 
@@ -86,7 +83,7 @@ export const migrateCommand = command({
   summary: 'create or change the tables of the database',
   description:
     'Applies the pending migrations to the database of MIGRATE_DATABASE_URL, or else of DATABASE_URL, and prints the name of each. Safe to run twice, ' +
-    'or from several machines at once. If it was interrupted, run it again: it goes on where it was.',
+    'or from several machines at once. If it was interrupted, run it again: it passes over what is done.',
   input,
   examples: ['', '--status', '--dry-run'],
   run: (options) => {

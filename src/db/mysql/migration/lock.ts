@@ -1,8 +1,9 @@
 import type { DataSource, QueryRunner } from 'typeorm';
-import { performance } from '../../../base/runtime.ts';
+import { performance, sleep } from '../../../base/runtime.ts';
 import { AppError } from '../../../base/errors.ts';
-import type { Journal } from '../../migration/steps.ts';
-import { MysqlJournal } from './journal.ts';
+import { MigrationError, type RunStatement } from '../../migration/run.ts';
+import { isTableMissing } from '../errors.ts';
+import { statementsOn, TOLD_MS } from './statement.ts';
 
 /** How long to wait for another process that migrates, in seconds. */
 const LOCK_WAIT_S = 120;
@@ -41,6 +42,24 @@ const renewLock = (runner: QueryRunner): void => {
   runner.query = renewing as QueryRunner['query'];
 };
 
+/** The table in which earlier releases remembered a migration under way; its row is gone once that is finished. */
+const EARLIER_PROGRESS = 'migration_progress';
+
+const ignoreMissing = (error: unknown): [] => {
+  if (isTableMissing(error)) return [];
+  throw error;
+};
+
+/** @throws MigrationError where an earlier release was interrupted: what it did is unknown to the table of migrations */
+export const assertNoneInterruptedEarlier = async (read: (sql: string) => Promise<unknown[]>): Promise<void> => {
+  const [row] = await read(
+    `SELECT name FROM ${EARLIER_PROGRESS} WHERE name NOT IN (SELECT name FROM migrations)`,
+  ).catch(ignoreMissing);
+  if (row === undefined) return;
+  const { name } = row as { name: string };
+  throw new MigrationError(`an earlier release was interrupted within ${name}: finish that first, with migrate`);
+};
+
 /**
  * Runs `work` on one connection, which holds the lock of migrations. So the lock outlives this process for as long as its
  * last statement runs.
@@ -48,7 +67,7 @@ const renewLock = (runner: QueryRunner): void => {
 export const whileMigrating = async <T>(
   dataSource: DataSource,
   isSharded: boolean,
-  work: (runner: QueryRunner, journal: Journal) => Promise<T>,
+  work: (runner: QueryRunner, run: RunStatement) => Promise<T>,
 ): Promise<T> => {
   const runner = dataSource.createQueryRunner();
   try {
@@ -63,7 +82,11 @@ export const whileMigrating = async <T>(
     if (isSharded) renewLock(runner);
     // A setting of a session gives it connections of its own in vtgate, beside that which has the lock.
     else await setWaits(runner, IN_USE_WAIT_S);
-    return await work(runner, new MysqlJournal(runner, { isSharded }));
+    const result = await work(runner, statementsOn(runner));
+    await runner.query(`DELETE FROM ${EARLIER_PROGRESS}`).catch(ignoreMissing);
+    // The service that is started next must find all columns, of which tablets tell vtgate.
+    if (isSharded) await sleep(TOLD_MS);
+    return result;
   } finally {
     if (!isSharded) await setWaits(runner, 'DEFAULT').catch(() => undefined);
     await runner.query(`SELECT RELEASE_LOCK(${NAME})`).catch(() => undefined);

@@ -1,4 +1,4 @@
-import { type Direction, MigrationError } from '../../migration/steps.ts';
+import { type Direction, MigrationError } from '../../migration/run.ts';
 
 // A migration that meets a missing privilege half-way has changed tables already.
 

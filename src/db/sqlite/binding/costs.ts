@@ -55,6 +55,9 @@ interface KnownCost {
 /**
  * Knows which statements are so short that they need no thread: look-ups by their plan, others by experience. The same
  * statement can take a thousand times as long with other values, so a slow one is distrusted for long.
+ *
+ * Measured with look-ups alone in this thread, 16 and 64 callers of 60 lists among 6000 games: 0.8 of the answers a second, at 1.4
+ * times the CPU.
  */
 export class Costs {
   readonly #reader: SqliteConnection;

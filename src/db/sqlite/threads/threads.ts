@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import { clearTimeout, performance, setTimeout } from '../../../base/runtime.ts';
+import { clearTimeout, setTimeout } from '../../../base/runtime.ts';
 import type { Deadline } from '../../../base/deadline.ts';
-import { AppError } from '../../../base/errors.ts';
 import type { Parameter } from '../../connection.ts';
 import type { PoolObserver, PoolUsage } from '../../observer.ts';
 import { type RowMaker, rowMaker } from '../binding/binding.ts';
+import { WaitingQueue } from '../../waiting-queue.ts';
 import { FileFault } from '../errors.ts';
 import { unpack } from '../binding/rows.ts';
 import type { ThreadAnswer, Question } from './thread.ts';
 
 /** One thread per core, within bounds: each has its own page cache, and lists come four at a time. */
 const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
-/** The maximum number of reads that wait for a thread; more are refused. */
+/** The maximum number of reads that wait for a thread. */
 const MAX_WAITING = 5000;
 /** How long an abandoned statement may run before its thread is replaced. */
 const GRACE_MS = 1000;
@@ -29,13 +29,8 @@ const THREAD = new URL(
 );
 
 interface Job {
-  question: Question;
-  /** Is called when a thread gets the job. */
-  begin: () => void;
   take: (answer: ThreadAnswer) => void;
   fail: (error: unknown) => void;
-  /** Is called when its deadline ends while the job runs. */
-  onLeft?: () => void;
 }
 
 interface Thread {
@@ -61,7 +56,7 @@ export class ReadingThreads {
   readonly #threads = new Set<Thread>();
   /** Threads that have been running an abandoned statement for long. */
   readonly #lost = new Set<Thread>();
-  readonly #waiting = new Set<Job>();
+  readonly #queue: WaitingQueue<Thread>;
   readonly #makers = new LRUCache<string, RowMaker>({ max: REMEMBERED });
   readonly #observer: PoolObserver | undefined;
   /** The usual number of threads. */
@@ -73,67 +68,63 @@ export class ReadingThreads {
     this.#note = note;
     this.#observer = observer;
     this.#usual = usual;
+    this.#queue = new WaitingQueue(MAX_WAITING, (ms) => observer?.waited(ms));
   }
 
   /** The current usage. */
   get usage(): PoolUsage {
     const used = [...this.#threads].filter(({ job }) => job !== undefined).length;
-    return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#waiting.size };
+    return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#queue.size };
   }
 
   /** Runs a SELECT and returns its rows. @throws AppError OVERLOADED when too many wait, and the error of the deadline */
-  read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<Record<string, unknown>[]> {
+  async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<Record<string, unknown>[]> {
+    deadline?.assert();
+    const watch = this.#observer?.statement(sql);
     return new Promise((resolve, reject) => {
-      deadline?.assert();
-      if (this.#waiting.size >= MAX_WAITING) throw new AppError('OVERLOADED');
-      const asked = performance.now();
-      let watch = this.#observer?.statement(sql);
-      /** Ends the observation once: after the deadline, the thread's answer is ignored. */
-      const end = (error?: unknown): void => {
+      const fail = (error: unknown): void => {
         watch?.end(error);
-        watch = undefined;
+        reject(error);
       };
-      const job: Job = {
-        question: { sql, parameters },
-        begin: () => {
-          this.#observer?.waited(performance.now() - asked);
-          watch?.sent();
-        },
-        take: (answer) => {
-          forget?.();
+      const run = (thread: Thread): void => {
+        watch?.sent();
+        let isLeft = false;
+        const forget = deadline?.onEnd((error) => {
+          isLeft = true;
+          thread.late = setTimeout(() => this.#lose(thread), GRACE_MS).unref();
+          fail(error);
+        });
+        const ended =
+          <V>(settle: (value: V) => void) =>
+          (value: V): void => {
+            forget?.();
+            if (!isLeft) settle(value);
+          };
+        const take = (answer: ThreadAnswer): void => {
           if ('error' in answer) {
-            const error = errorOf(answer.error);
-            end(error);
-            reject(error);
+            fail(errorOf(answer.error));
             return;
           }
-          end();
+          watch?.end();
           this.#note(sql, answer.ms);
           resolve(unpack(answer.packed).map(this.#maker(sql, answer.columns)));
-        },
-        fail: (error) => {
-          forget?.();
-          end(error);
-          reject(error);
-        },
+        };
+        this.#give(thread, { sql, parameters }, { take: ended(take), fail: ended(fail) });
       };
-      const forget = deadline?.onEnd((error) => {
-        if (this.#waiting.delete(job)) this.#observer?.waited(performance.now() - asked);
-        end(error);
-        reject(error);
-        job.onLeft?.();
-      });
       const thread = this.#free();
-      if (thread) this.#give(thread, job);
-      else this.#waiting.add(job);
+      if (!thread) {
+        this.#queue.join(deadline, run, fail);
+        return;
+      }
+      this.#observer?.waited(0);
+      run(thread);
     });
   }
 
   /** Ends all threads. Waiting and running jobs are rejected. */
   async close(): Promise<void> {
     const closed = new FileFault('the database was closed');
-    for (const job of this.#waiting) job.fail(closed);
-    this.#waiting.clear();
+    this.#queue.failAll(closed);
     const threads = [...this.#threads];
     for (const { job } of threads) job?.fail(closed);
     await Promise.all(threads.map((thread) => this.#end(thread)));
@@ -168,15 +159,11 @@ export class ReadingThreads {
     return thread;
   }
 
-  #give(thread: Thread, job: Job): void {
+  #give(thread: Thread, question: Question, job: Job): void {
     thread.job = job;
-    job.begin();
-    job.onLeft = () => {
-      thread.late = setTimeout(() => this.#lose(thread), GRACE_MS).unref();
-    };
     // A pending answer keeps the process alive.
     thread.worker.ref();
-    thread.worker.postMessage(job.question, []);
+    thread.worker.postMessage(question, []);
   }
 
   #lose(thread: Thread): void {
@@ -204,11 +191,10 @@ export class ReadingThreads {
   }
 
   #next(): void {
-    for (const job of this.#waiting) {
+    while (this.#queue.size > 0) {
       const thread = this.#free();
       if (!thread) return;
-      this.#waiting.delete(job);
-      this.#give(thread, job);
+      this.#queue.serve(thread);
     }
   }
 
