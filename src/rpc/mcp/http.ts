@@ -1,15 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
-import type { RequestContext } from '../request-context.ts';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { requestContextOf } from '../request-context.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
 import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
-import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
+import type { RequestState } from '../../http/message/request-state.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
 import type { McpSession } from './session.ts';
@@ -73,9 +71,9 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * The Model Context Protocol over HTTP: a POST brings one message, and is answered in JSON. It is stateless, so that
  * any worker may answer.
  */
-export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: RpcContext): RequestHandler => {
+export const mcpTransport = (calls: Calls, bodies: BodyReader, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
-  const { overload, limits } = protection;
+  const { overload } = protection;
   const failureContext = { log, docs: errorDocs(config) };
   let loading: Promise<StreamableHttp> | undefined;
 
@@ -99,20 +97,14 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     return isAny ? undefined : 'origin';
   };
 
-  const sessionOf = (
-    { socket }: Request,
-    { locals }: Response,
-    requestContext: RequestContext,
-    caller: Caller | undefined,
-  ): McpSession => ({
-    requestId: locals.requestId,
-    traceId: locals.traceId,
+  const sessionOf = ({ socket }: Request, state: RequestState, caller: Caller | undefined): McpSession => ({
+    requestId: state.requestId,
+    traceId: state.traceId,
     authenticate: () => Promise.resolve(caller),
     beginCall: () => ({
-      context: requestContext,
-      traceId: locals.traceId,
+      state,
       onFailure: (reason) => {
-        locals.reason = reason;
+        state.reason = reason;
         return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
       },
       end: () => undefined,
@@ -120,7 +112,7 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
   });
 
   const answer = async (request: Request, response: Response, onMessage: (message: Loose) => void): Promise<void> => {
-    const { locals } = response;
+    const { state } = response.locals;
     const refused = suspicious(request);
     if (refused !== undefined) {
       refuse(response, refusals[refused]);
@@ -128,23 +120,23 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     }
     assertMethod(request, response, METHODS);
     assertJson(request, response);
-    const requestContext = requestContextOf(request, response, config);
-    const caller = await calls.authenticate(requestContext);
+    state.expectCalls(request, response, config);
+    const caller = await calls.identify(state);
     const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
-    requestContext.deadline.restart();
+    state.deadline.restart();
     const body = parseJson(text);
     if (Array.isArray(body)) {
-      await calls.charge(caller, requestContext);
+      await calls.charge(state);
       refuse(response, refusals.list);
       return;
     }
     const message = looselyOf(body);
     onMessage(message);
     const procedure = procedureOf(message);
-    if (procedure === undefined) await calls.charge(caller, requestContext);
-    else locals.procedure = procedure;
+    if (procedure === undefined) await calls.charge(state);
+    else state.procedure = procedure;
     const exchange = await (loading ??= load());
-    const session = sessionOf(request, response, requestContext, caller);
+    const session = sessionOf(request, state, caller);
     const { status, text: answered } = await exchange({ headers: request.headers, body }, session);
     if (answered === '') {
       setCommonHeaders(response);
@@ -154,11 +146,12 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
 
   return async (request, response) => {
     let message: Loose = {};
-    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    const { state } = response.locals;
+    calls.showRateLimits(state);
     try {
       await answer(request, response, (parsed) => (message = parsed));
     } catch (error) {
-      const { requestId, traceId } = response.locals;
+      const { requestId, traceId } = state;
       const failure = failureOf(error, { procedure: undefined, requestId, traceId }, failureContext);
       sendFailure(response, failure, (body) => asJsonRpc(body, messageIdOf(message)));
     }

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import type { RpcContext } from '../context.ts';
 import { errorDocs, failureOf, type FailureContext } from '../../http/message/failures.ts';
 import { isMembers } from './lines.ts';
@@ -66,7 +66,7 @@ const protocolError = (
 };
 
 /** Makes a server of the protocol for each session, all with the same tools. */
-export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
+export const serverFactory = (calls: Calls, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
   const failureContext = { log, docs: errorDocs(config) };
   const toolCalls = new ToolCalls(calls, failureContext);
   const implementation = { name: 'content-gateway', title: config.brand.name, version };

@@ -1,11 +1,9 @@
-import type { RequestContext } from '../request-context.ts';
+import type { RequestState } from '../../http/message/request-state.ts';
 import type { Caller } from '../../auth/verifier.ts';
 
 /** The context of one tool call. */
 export interface ToolCallContext {
-  context: RequestContext;
-  /** The trace that it belongs to, where that is known. */
-  traceId?: string | undefined;
+  state: RequestState;
   /** Called with the reason of a failure. The answer waits for the promise. */
   onFailure: (reason: string) => Promise<void> | void;
   /** Called when the call is answered. */

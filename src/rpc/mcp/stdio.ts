@@ -2,12 +2,12 @@ import { Readable, type Writable } from 'node:stream';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { nextTurn, randomUUID } from '../../base/runtime.ts';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
-import { CostMeter, type RequestContext } from '../request-context.ts';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError, CallerLeft } from '../../base/errors.ts';
 import { asJsonRpc, errorDocs, failureOf } from '../../http/message/failures.ts';
+import { RequestState } from '../../http/message/request-state.ts';
 import { invalidRequestId, linesOf } from './lines.ts';
 import { serverFactory } from './server.ts';
 import type { ToolCallContext, McpSession } from './session.ts';
@@ -35,32 +35,32 @@ class LocalSession implements McpSession {
   /** Calls under way. */
   readonly #running = new Set<Promise<void>>();
 
-  constructor(calls: RpcPipeline, authorization: string | undefined, timeoutMs: number) {
+  constructor(calls: Calls, authorization: string | undefined, timeoutMs: number) {
     this.#authorization = authorization;
     this.#timeoutMs = timeoutMs;
     this.authenticate = async () => {
-      const context = this.#newContext();
+      const state = this.#newState();
       const end = this.#begin();
       try {
-        return await calls.authenticate(context);
+        return await calls.identify(state);
       } finally {
-        context.deadline.close();
+        state.deadline.close();
         end();
       }
     };
   }
 
   beginCall(_procedure: string, signal: AbortSignal): ToolCallContext {
-    const context = this.#newContext();
-    const leave = (): void => context.deadline.end(new CallerLeft());
+    const state = this.#newState();
+    const leave = (): void => state.deadline.end(new CallerLeft());
     signal.addEventListener('abort', leave);
     const end = this.#begin();
     return {
-      context,
+      state,
       onFailure: () => undefined,
       end: () => {
         signal.removeEventListener('abort', leave);
-        context.deadline.close();
+        state.deadline.close();
         end();
       },
     };
@@ -92,21 +92,13 @@ class LocalSession implements McpSession {
     };
   }
 
-  #newContext(): RequestContext {
-    const meter = new CostMeter();
-    return {
-      requestId: randomUUID(),
-      authorization: this.#authorization,
-      idempotencyKey: undefined,
-      userAgent: undefined,
-      address: ADDRESS,
-      deadline: new Deadline(this.#timeoutMs, { meter }),
-      meter,
-      onAuthenticated: () => undefined,
-      onRateLimit: () => undefined,
-      onReplay: () => undefined,
-      onDeprecated: () => undefined,
-    };
+  #newState(): RequestState {
+    const state = new RequestState();
+    state.requestId = randomUUID();
+    state.authorization = this.#authorization;
+    state.address = ADDRESS;
+    state.startTime(this.#timeoutMs);
+    return state;
   }
 }
 
@@ -172,7 +164,7 @@ interface StdioOptions {
  * @throws AppError KEY_… for a key that does not work
  */
 export const serveOnStdio = async (
-  calls: RpcPipeline,
+  calls: Calls,
   { config, log }: Pick<RpcContext, 'config' | 'log'>,
   { key, stopped, stopMs }: StdioOptions,
 ): Promise<void> => {

@@ -6,7 +6,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import type { RpcContext } from '../context.ts';
 import { serverFactory } from './server.ts';
 import type { McpSession } from './session.ts';
@@ -55,7 +55,7 @@ const answerLegacy = async (request: Request, body: unknown, server: Server): Pr
  * Answers each message by a server of its own. Protocol revisions from 2026 on need no handshake; earlier ones have
  * one, of which nothing is stored.
  */
-export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'config' | 'log'>) => {
+export const streamableHttp = (calls: Calls, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
   const { fetch: answerModern } = createMcpHandler((about) => serverFor(sessionOf(about)), {

@@ -1,11 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { RequestContext } from '../request-context.ts';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import { type Payload, textPayload, valuePayload } from '../payload.ts';
 import type { Procedure } from '../procedures.ts';
 import { AppError } from '../../base/errors.ts';
-import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
-import type { CallObservation } from '../../telemetry/hooks.ts';
+import { failureOf, type FailureContext } from '../../http/message/failures.ts';
+import type { RequestState } from '../../http/message/request-state.ts';
 import type { ToolCallContext } from './session.ts';
 import { assertFlat, failureInTerms } from './terms.ts';
 import { holdsTextsOfOthers } from './tools.ts';
@@ -36,7 +35,7 @@ const sentOf = (input: unknown): Payload => {
 };
 
 /** As the header `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
-const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: RequestContext): string | undefined => {
+const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: RequestState): string | undefined => {
   if (idempotencyKey === undefined) return header;
   if (typeof idempotencyKey === 'string') return idempotencyKey;
   throw new AppError('IDEMPOTENCY_KEY_INVALID');
@@ -46,7 +45,7 @@ const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: 
  * @throws AppError ANSWER_TOO_LARGE for a read that is too long. A write has happened, and is never reported as a
  * failure.
  */
-const assertReadable = ({ effect }: Procedure, bytes: number): void => {
+const assertReadable = ({ effect }: Procedure, { length: bytes }: Buffer): void => {
   if (effect === 'write' || bytes <= ANSWER_LIMIT) return;
   const hint = `A tool answers at most ${ANSWER_LIMIT} bytes, and this is ${bytes}. Ask for less: a smaller \`limit\`.`;
   throw new AppError('ANSWER_TOO_LARGE', { hint });
@@ -69,65 +68,42 @@ const resultOf = (procedure: Procedure, content: Record<string, unknown>): CallT
 
 /** Calls of procedures as tools. */
 export class ToolCalls {
-  readonly #calls: RpcPipeline;
+  readonly #calls: Calls;
   readonly #failureContext: FailureContext;
 
-  constructor(calls: RpcPipeline, failureContext: FailureContext) {
+  constructor(calls: Calls, failureContext: FailureContext) {
     this.#calls = calls;
     this.#failureContext = failureContext;
   }
 
   /** The result of a tool call: the output of the procedure, or the envelope of its failure. */
-  async make(call: ToolCall, toolCall: ToolCallContext): Promise<CallToolResult> {
-    const observation = this.#calls.observe(call.procedure.id);
+  async make({ procedure, input, meta = {} }: ToolCall, toolCall: ToolCallContext): Promise<CallToolResult> {
+    const { state } = toolCall;
     try {
-      const answer = await observation.within(() => this.#answer(call, toolCall, observation));
-      observation.answered(answer.bytes);
-      return answer.result;
+      const reply = await this.#calls.make(procedure.id, state, {
+        accept: () => {
+          state.idempotencyKey = idempotencyKeyOf(meta, state);
+        },
+        read: ({ observation }) => {
+          assertFlat(input);
+          const payload = sentOf(input);
+          const bytes = Buffer.byteLength(payload.text);
+          if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
+          state.chargeBody(bytes);
+          observation.sent(bytes);
+          return payload;
+        },
+        deliver: assertReadable,
+      });
+      const result = resultOf(procedure, reply.result.data.json as Record<string, unknown>);
+      return state.isReplay ? { ...result, _meta: { idempotencyReplayed: true } } : result;
     } catch (error) {
-      observation.failed(toAppError(error));
-      const { context, traceId } = toolCall;
-      const place = { procedure: call.procedure.id, requestId: context.requestId, traceId };
-      const { body } = failureOf(error, place, this.#failureContext);
+      const { requestId, traceId } = state;
+      const { body } = failureOf(error, { procedure: procedure.id, requestId, traceId }, this.#failureContext);
       await toolCall.onFailure(body.error.json.data.reason);
       return { content: [textOf(JSON.stringify(failureInTerms(body)))], isError: true };
     } finally {
       toolCall.end();
     }
-  }
-
-  async #answer(
-    { procedure, input, meta = {} }: ToolCall,
-    toolCall: ToolCallContext,
-    observation: CallObservation,
-  ): Promise<{ result: CallToolResult; bytes: number }> {
-    let isReplay = false;
-    const context: RequestContext = {
-      ...toolCall.context,
-      idempotencyKey: idempotencyKeyOf(meta, toolCall.context),
-      onReplay: () => {
-        isReplay = true;
-        toolCall.context.onReplay();
-      },
-    };
-    const call = async (): Promise<Buffer> => {
-      const authorized = await this.#calls.authorize(procedure, context);
-      assertFlat(input);
-      const payload = sentOf(input);
-      const bytes = Buffer.byteLength(payload.text);
-      if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
-      this.#calls.chargeBody(context, bytes);
-      observation.sent(bytes);
-      const made = await this.#calls.invoke(authorized, payload);
-      assertReadable(procedure, made.length);
-      return made;
-    };
-    const answer = await call().catch((error: unknown) => {
-      this.#calls.noteFailure(procedure, context, error);
-      throw error;
-    });
-    const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
-    const engagement = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
-    return { result: { ...resultOf(procedure, result.data.json), ...engagement }, bytes: answer.length };
   }
 }
