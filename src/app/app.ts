@@ -1,6 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { unknownPath } from '../base/suggestions/paths.ts';
-import { RpcPipeline } from '../rpc/pipeline.ts';
+import { Calls } from '../rpc/call.ts';
 import { servedProcedures } from '../rpc/procedures.ts';
 import type { Context } from './context.ts';
 import { AppError } from '../base/errors.ts';
@@ -16,8 +16,8 @@ import { withCommonHeaders } from '../http/message/reply.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { security } from '../http/middleware/security-headers.ts';
 
-/** The pipeline of calls, for any transport. */
-export const callsOf = (c: Context): RpcPipeline => new RpcPipeline(c, servedProcedures(c.routers));
+/** The calls of the procedures, for any transport. */
+export const callsOf = (c: Context): Calls => new Calls(c, servedProcedures(c.routers));
 
 /** Answers calls of the procedures by any transport. `bodies` bounds the bodies of all of them together. */
 export const transports = (bodies: BodyReader, c: Context): RequestHandler => {

@@ -1,3 +1,4 @@
+import type { ProcedureMetadata } from '../../contract/index.ts';
 import { randomUUID } from '../base/runtime.ts';
 import { jsonHint } from '../base/suggestions/json.ts';
 import { AppError } from '../base/errors.ts';
@@ -63,10 +64,8 @@ export const removeUndefined = (envelope: unknown): unknown => {
 export interface Payload {
   /** Equal texts are equal inputs. */
   readonly text: string;
-  /** The envelope, `{}` for nothing; the same however often it is asked for. @throws AppError MALFORMED_JSON */
-  parse: () => unknown;
-  /** Whether the input may have a member of this name, cheaper than by `parse`. */
-  mightContain: (name: string) => boolean;
+  /** The envelope, `{}` for nothing. */
+  readonly envelope: unknown;
 }
 
 /** Parses JSON. @throws AppError MALFORMED_JSON */
@@ -79,16 +78,11 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** The payload of a call with its own text, empty for none. */
-export const textPayload = (text: string): Payload => {
-  let envelope: unknown;
-  return {
-    text,
-    parse: () => (envelope ??= text === '' ? {} : removeUndefined(parseJson(text))),
-    // A name may be written with escapes.
-    mightContain: (name) => text.includes(name) || text.includes('\\'),
-  };
-};
+/** The payload of a call with its own text, empty for none. @throws AppError MALFORMED_JSON */
+export const textPayload = (text: string): Payload => ({
+  text,
+  envelope: text === '' ? {} : removeUndefined(parseJson(text)),
+});
 
 /** Equal texts for equal values. A value too deep for `JSON.stringify` gets a text of its own. */
 const textOf = (value: unknown): string => {
@@ -106,8 +100,7 @@ export const valuePayload = (value: unknown): Payload => {
     get text() {
       return textOf(envelope);
     },
-    parse: () => envelope,
-    mightContain: () => true,
+    envelope,
   };
 };
 
@@ -118,7 +111,7 @@ export const inputOf = (envelope: unknown): unknown =>
   isObject(envelope) && Object.hasOwn(envelope, 'json') ? (envelope as { json?: unknown }).json : undefined;
 
 /** Whether an envelope holds more values than a limit: members and elements at any depth, without `meta`. */
-export const hasMoreValues = (envelope: unknown, limit: number): boolean => {
+const hasMoreValues = (envelope: unknown, limit: number): boolean => {
   let count = isObject(envelope) ? Object.keys(envelope).length : 0;
   const pending = [inputOf(envelope)];
   while (pending.length > 0 && count <= limit) {
@@ -129,4 +122,11 @@ export const hasMoreValues = (envelope: unknown, limit: number): boolean => {
     if (count <= limit) pending.push(...members.filter(isObject));
   }
   return count > limit;
+};
+
+/** @throws AppError VALIDATION_FAILED for far more values than any input has: finding all faults would take long */
+export const assertSize = ({ maxValues: limit }: Pick<ProcedureMetadata, 'maxValues'>, envelope: unknown): void => {
+  if (!hasMoreValues(envelope, limit)) return;
+  const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
+  throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
 };

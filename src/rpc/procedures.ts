@@ -1,12 +1,19 @@
-import { type Contract, type Procedure as ContractProcedure, procedures } from '../../contract/index.ts';
-import { AppError } from '../base/errors.ts';
-import { invalidInput, unusableId } from '../base/suggestions/input.ts';
+import { validateIfSchema, validateResponse } from '@ts-rest/core';
+import type { z } from 'zod';
+import {
+  type Contract,
+  type Operation,
+  type Procedure as ContractProcedure,
+  procedures,
+} from '../../contract/index.ts';
+import { invalidInput } from '../base/suggestions/input.ts';
 import { apiKeyHandlers } from '../consumers/handlers.ts';
 import { consumerContractHandlers } from '../consumers/contracts/handlers.ts';
 import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
 import type { Call, Handlers } from '../auth/procedure.ts';
+import { keepJson } from '../http/message/reply.ts';
 import { userHandlers } from '../user/handlers.ts';
 import { webhookHandlers } from '../event/webhook/handlers.ts';
 import { inputOf } from './payload.ts';
@@ -52,28 +59,37 @@ export const servedProcedures = (c: Routers): Procedures => {
   );
 };
 
-/** The error of a handler, with what the input says about its cause. */
-const explained = (error: unknown, envelope: unknown): unknown => {
-  if (!(error instanceof AppError) || error.details.hint !== undefined) return error;
-  const hint = unusableId(error.reason, inputOf(envelope));
-  return hint === undefined ? error : new AppError(error.reason, { ...error.details, hint, cause: error });
+/** The reply of a procedure. `jsonOf` has its JSON. */
+export interface Reply {
+  result: { data: { json: unknown } };
+}
+
+/** The input in an envelope, by ts-rest's check of bodies. @throws AppError VALIDATION_FAILED */
+export const parseInput = (
+  operation: Pick<Operation, 'id' | 'route' | 'example' | 'inputOptional'>,
+  envelope: unknown,
+  schema: z.ZodType = operation.route.body,
+): unknown => {
+  const { value, error } = validateIfSchema(envelope, schema);
+  if (error) throw invalidInput(operation, envelope, error.issues as z.core.$ZodIssue[]);
+  return inputOf(value);
 };
 
-/** The JSON of a reply, as far as the contract has its members. @throws ZodError for an output that it does not allow */
-export const replyJson = ({ route }: Pick<Procedure, 'route'>, output: unknown): string =>
-  JSON.stringify(route.responses[200].parse({ result: { data: { json: output } } }));
-
 /**
- * Makes a call, by whichever transport: parses its envelope by the contract, handles it, and checks and strips the reply.
- * Returns the JSON of the reply.
- * @throws AppError VALIDATION_FAILED, the errors of the handler, and those of `replyJson`
+ * The reply with an output, as far as the contract has its members, by ts-rest's check of replies. It is checked here, not by
+ * ts-rest's endpoint: before a write commits, and once for all callers who share it.
+ * @throws TsRestResponseValidationError for an output that the contract does not allow
  */
-export const checkedCall = async (procedure: Procedure, envelope: unknown, call: Call): Promise<string> => {
-  const { success, data, error } = procedure.route.body.safeParse(envelope);
-  if (!success) throw invalidInput(procedure, envelope, error.issues);
-  try {
-    return replyJson(procedure, await procedure.handle(data.json, call));
-  } catch (failure) {
-    throw explained(failure, envelope);
-  }
+export const replyOf = ({ route }: Pick<Procedure, 'route'>, output: unknown): Reply => {
+  const response = { status: 200, body: { result: { data: { json: output } } } };
+  const reply = validateResponse({ appRoute: route, response }).body as Reply;
+  keepJson(reply, Buffer.from(JSON.stringify(reply)));
+  return reply;
+};
+
+/** A stored answer as a reply, to the byte. */
+export const replyAgain = (json: string): Reply => {
+  const reply = JSON.parse(json) as Reply;
+  keepJson(reply, Buffer.from(json));
+  return reply;
 };

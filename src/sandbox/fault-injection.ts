@@ -105,8 +105,8 @@ export const faultText = ({ place, kind, ...numbers }: InjectedFault): string =>
   [`${place}=${kind}`, ...Object.entries(numbers).map(([name, number]) => `${name}=${number}`)].join('; ');
 
 /** Has the reply name the fault. */
-export const nameFault = ({ locals }: Response, fault: InjectedFault): void => {
-  locals.headers = [...locals.headers, INJECTED, faultText(fault)];
+export const nameFault = ({ locals: { state } }: Response, fault: InjectedFault): void => {
+  state.headers = [...state.headers, INJECTED, faultText(fault)];
 };
 
 /** The faults that a header asks for; only the last may last. */
@@ -184,7 +184,7 @@ const reset = ({ socket }: Request): void => {
 
 /** Answers with a status of `statuses`: the service's own as it would, a proxy's as a proxy would. */
 const fail = (response: Response, { place, kind, 'retry-after': retryAfter }: InjectedFault, docs: ErrorDocs): void => {
-  const { requestId, procedure } = response.locals;
+  const { requestId, procedure } = response.locals.state;
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   const isUndone = place === 'before' || reads.has(procedure);
   const known: Partial<Record<string, Reason>> = isUndone ? reasons : laterReasons;

@@ -43,7 +43,7 @@ export const notFoundPage = ({ brand }: Pick<Config, 'brand'>): RequestHandler =
       next();
       return;
     }
-    response.locals.reason = 'ROUTE_NOT_FOUND';
+    response.locals.state.reason = 'ROUTE_NOT_FOUND';
     setPolicy(request, response, () => {
       const page = { path, title: 'Page not found', description: 'Nothing is at this address.', main: mainOf(path) };
       response.status(404).set('Cache-Control', 'no-cache').type('html').send(htmlPage(page, brand));

@@ -8,8 +8,9 @@ import supertest from 'supertest';
 import { createApp } from '../../src/app/app.ts';
 import { IdempotentReplay } from '../../src/auth/idempotency/call.ts';
 import { BodyReader } from '../../src/http/message/body.ts';
-import { RpcPipeline } from '../../src/rpc/pipeline.ts';
-import { replyJson } from '../../src/rpc/procedures.ts';
+import { jsonOf } from '../../src/http/message/reply.ts';
+import { Calls } from '../../src/rpc/call.ts';
+import { type Procedure, replyOf } from '../../src/rpc/procedures.ts';
 import { trpcTransport } from '../../src/rpc/trpc/api.ts';
 import { type Observer, unobserved } from '../../src/telemetry/hooks.ts';
 import { startApp } from '../harness/app/app.ts';
@@ -25,9 +26,9 @@ const seen = new Set<string>();
 const served = new Map(
   shelfProcedures.map((procedure) => {
     const { output } = procedure.example;
-    const handle: (typeof RpcPipeline.prototype)['procedures'][number]['handle'] = async (_input, { idempotent }) => {
+    const handle: Procedure['handle'] = async (_input, { idempotent }) => {
       const key = idempotent?.callHash.toString('hex') ?? '';
-      if (seen.has(key)) throw new IdempotentReplay(replyJson(procedure, output));
+      if (seen.has(key)) throw new IdempotentReplay(jsonOf(replyOf(procedure, output)).toString());
       if (idempotent) seen.add(key);
       return output;
     };
@@ -42,7 +43,7 @@ const observer = {
     shared: (outcome: string) => void shared.push(outcome),
   },
 } as unknown as Observer;
-const calls = new RpcPipeline({ ...context, observer }, served);
+const calls = new Calls({ ...context, observer }, served);
 const tail = { tails: context.tails, places: context.tailPlaces, stopping: context.lifecycle.stopping.signal };
 const http = supertest(createApp(context, express().use(trpcTransport(calls, new BodyReader(), context, tail))));
 

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { BodyCoding } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { Inflater } from './inflate.ts';
-import { bodyFaultOf } from './request-intake.ts';
+import { stateOf } from './request-state.ts';
 
 /** The bytes of all bodies that have arrived in part: sixteen of the largest, or thousands of usual ones. */
 const PARTIAL_BYTES = 64 * 1024 * 1024;
@@ -93,6 +93,20 @@ export class BodyReader {
     return body.toString();
   }
 
+  /** Reads the body of a call, which its caller pays for even if it cannot be read. The time of the call starts anew then. */
+  async readForCall(request: Request, limit: number): Promise<string> {
+    const state = stateOf(request);
+    let length = 0;
+    try {
+      const text = await this.read(request, limit);
+      length = text.length;
+      return text;
+    } finally {
+      state.chargeBody(length);
+      state.deadline.restart();
+    }
+  }
+
   /** The raw body. Express' reader costs as much as the rest of the request. */
   #receive(request: Request, limit: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -102,7 +116,7 @@ export class BodyReader {
         reject(new AppError('PAYLOAD_TOO_LARGE'));
         return;
       }
-      const fault = bodyFaultOf(request);
+      const fault = stateOf(request).chunks?.fault;
       if (fault) {
         reject(fault);
         return;

@@ -1,10 +1,19 @@
+import type { ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { randomNumber } from '../../base/runtime.ts';
-import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
+import {
+  docsOf,
+  errorOf,
+  type ErrorResponse,
+  failureBody,
+  type Reason,
+  reasons,
+  type StatusOf,
+} from '../../../contract/index.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../base/errors.ts';
-import { bodyHeaders, type HeaderList, NO_STORE, sendJson } from './reply.ts';
+import { bodyHeaders, commonHeaders, type HeaderList } from './reply.ts';
 
 /** The shortest time in which a lack of capacity is mostly over. */
 const LEAST_RETRY_AFTER_S = 1;
@@ -21,9 +30,12 @@ const retryAfterOf = ({ reason, details }: AppError): number => {
 export const toAppError = (error: unknown): AppError =>
   error instanceof AppError ? error : new AppError('INTERNAL', { cause: error });
 
+/** The statuses of failures. */
+export type FailureStatus = StatusOf<Reason>;
+
 /** A failure as it goes on the wire. */
 export interface Failure {
-  status: number;
+  status: FailureStatus;
   headers: Record<string, string>;
   body: ErrorResponse;
 }
@@ -42,7 +54,7 @@ export const errorReply = (error: AppError, path: string | null, requestId: stri
   const { hint, issues, shouldRetry = usually } = details;
   const isForLater = status === 429 || status === 503 || details.retryAfter !== undefined;
   return {
-    status,
+    status: status as FailureStatus,
     headers: {
       ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
       ...(isForLater && { 'Retry-After': String(retryAfterOf(error)) }),
@@ -97,43 +109,42 @@ export type FailureText = (body: ErrorResponse) => string;
 export const asJsonRpc = ({ error: { json } }: ErrorResponse, id: string | number | null = null): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: json });
 
-/** Answers a request of the app with a failure, and keeps its reason for the log. */
-export const sendFailure = (
-  response: Response,
-  { status, headers, body }: Failure,
+/** A failure as the headers and the text of a reply. `common` are the headers of every reply, names and values in turn. */
+export const failureReply = (
+  { headers, body }: Failure,
+  common: HeaderList,
   textOf: FailureText = JSON.stringify,
-): void => {
-  response.locals.reason = body.error.json.data.reason;
-  sendJson(response, status, textOf(body), Object.entries(headers).flat());
+): { headers: string[]; text: string } => {
+  const text = textOf(body);
+  return { headers: [...common, ...Object.entries(headers).flat(), ...bodyHeaders(text)], text };
 };
 
-/** A failure as the headers and the text of a reply that the app does not send. `common` are the headers of every reply. */
-export const failureMessage = (
-  { headers, body }: Failure,
-  { common, requestId, textOf = JSON.stringify }: { common: HeaderList; requestId: string; textOf?: FailureText },
-): { headers: HeaderList; text: string } => {
-  const text = textOf(body);
-  return {
-    headers: [
-      ...common,
-      ...NO_STORE,
-      ...Object.entries(headers).flat(),
-      'X-Request-Id',
-      requestId,
-      ...bodyHeaders(text),
-    ],
-    text,
-  };
+/** Answers with a failure, in one write. */
+export const writeFailure = (
+  response: ServerResponse,
+  failure: Failure,
+  common: HeaderList,
+  textOf?: FailureText,
+): void => {
+  const { headers, text } = failureReply(failure, common, textOf);
+  response.writeHead(failure.status, headers);
+  response.end(text);
+};
+
+/** Answers a request of the app with a failure, and keeps its reason for the log. */
+export const sendFailure = (response: Response, failure: Failure, textOf?: FailureText): void => {
+  response.locals.state.reason = failure.body.error.json.data.reason;
+  writeFailure(response, failure, commonHeaders(response), textOf);
 };
 
 /** Answers every failure of the app. */
 export const errorHandler =
   (failureContext: FailureContext): ErrorRequestHandler =>
   (thrown, _request, response, next) => {
-    const { requestId, traceId, procedure } = response.locals;
-    const failure = failureOf(thrown, { procedure, requestId, traceId }, failureContext);
+    const { state } = response.locals;
+    const failure = failureOf(thrown, state, failureContext);
     if (response.headersSent) {
-      response.locals.reason = failure.body.error.json.data.reason;
+      state.reason = failure.body.error.json.data.reason;
       // Too late for an answer; Express closes the connection.
       next(thrown);
     } else sendFailure(response, failure);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
+import type { Policy, RateLimitStatus } from '../../limits/rate-limit/buckets.ts';
 
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = readonly string[];
@@ -7,10 +8,63 @@ export type HeaderList = readonly string[];
 /** Has no cache keep a reply: one to a POST may hold a secret. */
 export const NO_STORE: HeaderList = ['Cache-Control', 'no-store'];
 
+const MS = 1000;
+const items = new Map<Policy, string>();
+
+/** `"read";q=600;w=60` */
+const policyItem = (policy: Policy): string => {
+  let item = items.get(policy);
+  if (item === undefined) {
+    const { name, quota, seconds } = policy;
+    const unit = name.startsWith('work') ? ';qu="milliseconds"' : '';
+    item = `"${name}";q=${quota};w=${seconds}${unit}`;
+    items.set(policy, item);
+  }
+  return item;
+};
+
+const isTighter = (a: RateLimitStatus, b: RateLimitStatus): boolean =>
+  a.left * b.policy.quota <= b.left * a.policy.quota;
+
+/**
+ * The status of a caller under the policies that its request met, as the headers `RateLimit-Policy` and `RateLimit`:
+ * draft-ietf-httpapi-ratelimit-headers, version 10.
+ */
+export class RateLimitHeaders {
+  readonly #usual: () => RateLimitStatus;
+  readonly #noted: RateLimitStatus[] = [];
+
+  /** `usual` is the status where the request met no policy. */
+  constructor(usual: () => RateLimitStatus) {
+    this.#usual = usual;
+  }
+
+  /** Adds a status. Of several calls, the one with the least left counts. */
+  add(status: RateLimitStatus): void {
+    const index = this.#noted.findIndex(({ policy }) => policy === status.policy);
+    if (index === -1) this.#noted.push(status);
+    else if (status.left < (this.#noted[index] as RateLimitStatus).left) this.#noted[index] = status;
+  }
+
+  /** All policies, and the status under the tightest one: names and values in turn. */
+  headers(): string[] {
+    const all = this.#noted.length > 0 ? this.#noted : [this.#usual()];
+    let tightest = all[0] as RateLimitStatus;
+    let policies = policyItem(tightest.policy);
+    for (let index = 1; index < all.length; index += 1) {
+      const status = all[index] as RateLimitStatus;
+      policies += `, ${policyItem(status.policy)}`;
+      if (isTighter(status, tightest)) tightest = status;
+    }
+    const { policy, left, wholeInMs } = tightest;
+    return ['RateLimit-Policy', policies, 'RateLimit', `"${policy.name}";r=${left};t=${Math.ceil(wholeInMs / MS)}`];
+  }
+}
+
 /** The headers of every reply, names and values in turn. */
-const commonHeaders = ({ locals, req: { method } }: Response): string[] => {
-  const headers = [...locals.headers, 'X-Request-Id', locals.requestId, ...(method === 'POST' ? NO_STORE : [])];
-  return locals.rateLimits ? headers.concat(locals.rateLimits.headers()) : headers;
+export const commonHeaders = ({ locals: { state }, req: { method } }: Response): string[] => {
+  const headers = [...state.headers, 'X-Request-Id', state.requestId, ...(method === 'POST' ? NO_STORE : [])];
+  return state.rateLimits ? headers.concat(state.rateLimits.headers()) : headers;
 };
 
 /** Sets the headers of every reply, for handlers that answer by Express' own means. */
@@ -56,3 +110,20 @@ export const sendJson = (
 
 /** A strong validator (RFC 9110, section 8.8.3) of a reply. */
 export const etagOf = (reply: string | Buffer): string => `"${createHash('sha256').update(reply).digest('base64url')}"`;
+
+/** The JSON of bodies that are sent more than once, or that have a text already. */
+const texts = new WeakMap<object, Buffer>();
+
+/** Keeps the JSON of a body for `jsonOf`. */
+export const keepJson = (body: object, json: Buffer): void => void texts.set(body, json);
+
+/** The JSON of a body: as it is kept, else written now. */
+export const jsonOf = (body: object): Buffer => texts.get(body) ?? Buffer.from(JSON.stringify(body));
+
+/** Has `response.json` send the headers and the body in one write. */
+export const sendJsonAtOnce = (response: Response): void => {
+  response.json = (body: object) => {
+    sendJson(response, response.statusCode, jsonOf(body));
+    return response;
+  };
+};

@@ -27,90 +27,74 @@ interface HealthOptions {
 const purposes = ['service', 'read', 'write'] as const;
 type Purpose = (typeof purposes)[number];
 
-/** Checks whether the service can work. Concurrent checks share the result. */
-class Readiness {
-  readonly #purpose: Purpose;
-  readonly #db: Database;
-  readonly #writability: WriteProbe;
-  readonly #isReadOnly: () => Promise<boolean>;
+/** Whether writes are taken. */
+type State = 'ready' | 'read-only';
+
+/**
+ * Makes the check of a purpose: whether the service can work. Concurrent checks share the result.
+ * @throws AppError DATABASE_UNAVAILABLE, MAINTENANCE
+ */
+const checkOf = (
+  purpose: Purpose,
+  writability: WriteProbe,
+  { db, log: all, isReadOnly }: Pick<HealthOptions, 'db' | 'log' | 'isReadOnly'>,
+): (() => Promise<State>) => {
+  const log = purpose === 'service' ? all : all.child({ for: purpose });
   /** Stays true once it is. */
-  #isMigrated = false;
-  #asking: Promise<'ready' | 'read-only'> | undefined;
-  readonly #log: Logger;
+  let isMigrated = false;
+  let checking: Promise<State> | undefined;
   /** The last answer, as logged: a reason, `ready` or `read-only`. */
-  #logged: string | undefined;
-
-  constructor(
-    purpose: Purpose,
-    writability: WriteProbe,
-    { db, log, isReadOnly }: Pick<HealthOptions, 'db' | 'log' | 'isReadOnly'>,
-  ) {
-    this.#purpose = purpose;
-    this.#db = db;
-    this.#log = purpose === 'service' ? log : log.child({ for: purpose });
-    this.#isReadOnly = isReadOnly;
-    this.#writability = writability;
-  }
-
-  /** Resolves to whether writes are taken, if that is asked. @throws AppError DATABASE_UNAVAILABLE, MAINTENANCE */
-  assert(): Promise<'ready' | 'read-only'> {
-    return (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined)));
-  }
-
-  async #ask(): Promise<'ready' | 'read-only'> {
-    try {
-      const state = await this.#check();
-      this.#note(state);
-      return state;
-    } catch (error) {
-      this.#note('failed', error);
-      throw error;
-    }
-  }
+  let logged: string | undefined;
 
   /** Logs each change. The requests themselves are logged for debugging only, as there is one a second. */
-  #note(answer: string, error?: unknown): void {
+  const note = (answer: string, error?: unknown): void => {
     const { hint } = error instanceof AppError ? error.details : {};
     const state = error === undefined ? answer : (databaseFaultIn(error) ?? hint ?? answer);
-    if (state === this.#logged) return;
-    this.#logged = state;
-    if (error === undefined) this.#log.info(answer);
-    else this.#log.info({ cause: databaseFaultIn(error), hint }, 'not ready');
-  }
+    if (state === logged) return;
+    logged = state;
+    if (error === undefined) log.info(answer);
+    else log.info({ cause: databaseFaultIn(error), hint }, 'not ready');
+  };
 
-  async #check(): Promise<'ready' | 'read-only'> {
-    const db = this.#db;
-    // On SQLite, health checks also remember the last refused write.
-    const pool = this.#purpose === 'read' ? db.keys : db.health;
-    const deadline = new Deadline(READY_TIMEOUT_MS);
-    try {
-      await deadline.race(this.#isMigrated ? db.ping(deadline, pool) : this.#assertMigrated(deadline, pool));
-      if (this.#purpose === 'read') return 'ready';
-      if (await deadline.race(this.#isReadOnly())) {
-        if (this.#purpose === 'write') throw new AppError('MAINTENANCE');
-        return 'read-only';
-      }
-      await deadline.race(this.#writability.assert());
-      return 'ready';
-    } catch (error) {
-      if (deadline.error === undefined) throw error;
-      throw new AppError('DATABASE_UNAVAILABLE', {
-        fault: 'unreachable',
-        hint: `The database did not answer within ${READY_TIMEOUT_MS / 1000} seconds.`,
-      });
-    } finally {
-      deadline.close();
-    }
-  }
-
-  async #assertMigrated(deadline: Deadline, pool: WorkloadPool): Promise<void> {
-    const pending = await this.#db.pendingMigrations(deadline, pool);
+  const assertMigrated = async (deadline: Deadline, pool: WorkloadPool): Promise<void> => {
+    const pending = await db.pendingMigrations(deadline, pool);
     if (pending.length > 0) {
       throw new AppError('DATABASE_UNAVAILABLE', { hint: `Migrations are due: ${pending.join(', ')}.` });
     }
-    this.#isMigrated = true;
-  }
-}
+    isMigrated = true;
+  };
+
+  const check = async (deadline: Deadline): Promise<State> => {
+    // On SQLite, health checks also remember the last refused write.
+    const pool = purpose === 'read' ? db.keys : db.health;
+    await deadline.race(isMigrated ? db.ping(deadline, pool) : assertMigrated(deadline, pool));
+    if (purpose === 'read') return 'ready';
+    if (await deadline.race(isReadOnly())) {
+      if (purpose === 'write') throw new AppError('MAINTENANCE');
+      return 'read-only';
+    }
+    await deadline.race(writability.assert());
+    return 'ready';
+  };
+
+  const checkInTime = async (): Promise<State> => {
+    const deadline = new Deadline(READY_TIMEOUT_MS);
+    try {
+      const state = await check(deadline);
+      note(state);
+      return state;
+    } catch (thrown) {
+      const hint = `The database did not answer within ${READY_TIMEOUT_MS / 1000} seconds.`;
+      const error =
+        deadline.error === undefined ? thrown : new AppError('DATABASE_UNAVAILABLE', { fault: 'unreachable', hint });
+      note('failed', error);
+      throw error;
+    } finally {
+      deadline.close();
+    }
+  };
+  return () => (checking ??= checkInTime().finally(() => (checking = undefined)));
+};
 
 /**
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
@@ -124,12 +108,12 @@ export const health = (options: HealthOptions): Router => {
     response.json({ status: 'ok' });
   });
   const writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
-  const readiness = new Map(purposes.map((purpose) => [purpose, new Readiness(purpose, writability, options)]));
+  const checks = new Map(purposes.map((purpose) => [purpose, checkOf(purpose, writability, options)]));
   const answer = async (purpose: unknown, response: Response): Promise<void> => {
-    const asked = readiness.get((purpose ?? 'service') as Purpose);
-    if (!asked) throw new AppError('VALIDATION_FAILED', { hint: '`for` must be `read` or `write`, or be left out.' });
+    const check = checks.get((purpose ?? 'service') as Purpose);
+    if (!check) throw new AppError('VALIDATION_FAILED', { hint: '`for` must be `read` or `write`, or be left out.' });
     if (stopping.aborted) response.status(503).json({ status: 'stopping' });
-    else response.json({ status: await asked.assert() });
+    else response.json({ status: await check() });
   };
   router.all(READINESS_PATH, readOnly, ({ query }, response) => answer(query['for'], response));
   return router;

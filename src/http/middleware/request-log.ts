@@ -1,23 +1,60 @@
-import type { RequestHandler, Response } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { currentDate, performance } from '../../base/runtime.ts';
+import { holdsKey } from '../../../contract/index.ts';
+import type { QueryRecorder } from '../../base/deadline.ts';
+import { currentDate, performance, randomUUID } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
 import { isHealthCheck } from '../routes.ts';
-import { requestIdOf } from '../message/request-id.ts';
-import { QueryLog } from '../message/query-log.ts';
+import { stateOf } from '../message/request-state.ts';
 
-/** Logs the statements of a slow request when it has ended. `slowMs` of 0 logs none. */
-const slowRequestLog =
-  (log: Logger, slowMs: number) =>
-  ({ locals }: Response, entry: { requestId: string; traceId: string | undefined; ms: number }): void => {
-    if (slowMs === 0 || entry.ms < slowMs) return;
-    const { procedure, reason, queries } = locals;
-    const { requestId, traceId, ms } = entry;
-    log.warn({ requestId, traceId, procedure, reason, ms, ...queries?.describe() }, 'slow request');
-  };
+const USABLE_ID = /^[\w.:-]{1,128}$/;
+
+/** The id of a request: its `X-Request-Id` if that is usable, else a new one. */
+export const requestIdOf = ({ headers: { 'x-request-id': given } }: IncomingMessage): string =>
+  typeof given === 'string' && USABLE_ID.test(given) && !holdsKey(given) ? given : randomUUID();
+
+/** The statements in a line of the log, slowest first, and the length of each. */
+const MOST_SHOWN = 10;
+const SHOWN_LENGTH = 300;
+/** The statements that are recorded of one request; further ones are only counted. */
+const MOST_KEPT = 1000;
+
+interface LoggedQuery {
+  sql: string;
+  ms: number;
+}
+
+const round = (ms: number): number => Math.round(ms * 10) / 10;
+
+/** The statements of a request: their texts, which hold no values, and the milliseconds of each. */
+class QueryLog implements QueryRecorder {
+  readonly #runs: LoggedQuery[] = [];
+  #count = 0;
+  #ms = 0;
+
+  add(sql: string, ms: number): void {
+    this.#count += 1;
+    this.#ms += ms;
+    if (this.#runs.length < MOST_KEPT) this.#runs.push({ sql, ms });
+  }
+
+  /** Members for the log. Statements may run concurrently, so that their sum may exceed the time of the request. */
+  describe(): object {
+    const slowest = this.#runs.toSorted((a, b) => b.ms - a.ms).slice(0, MOST_SHOWN);
+    return {
+      sqlCount: this.#count,
+      sqlMs: round(this.#ms),
+      statements: slowest.map(({ sql, ms }) => ({
+        ms: round(ms),
+        text: sql.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_LENGTH),
+      })),
+    };
+  }
+}
 
 const LOGGED_PATH_LENGTH = 200;
 /** The message of the line of a request. */
@@ -29,27 +66,30 @@ const ADDRESS_LENGTH = 64;
  * Gives each request its id and trace, and logs the caller's address, as far as trusted proxies tell, and the outcome;
  * never key or body. `recent` keeps those that failed or were slow.
  */
-export const requestLog = (
-  log: Logger,
-  { slowRequestMs }: Pick<Config, 'slowRequestMs'>,
-  observer?: Pick<Observer, 'identified' | 'traceId'>,
-  recent?: RecentRequests,
-): RequestHandler => {
-  const logSlow = slowRequestLog(log, slowRequestMs);
-  return (request, response, next) => {
+export const requestLog =
+  (
+    log: Logger,
+    { slowRequestMs }: Pick<Config, 'slowRequestMs'>,
+    observer?: Pick<Observer, 'identified' | 'traceId'>,
+    recent?: RecentRequests,
+  ): RequestHandler =>
+  (request, response, next) => {
     const started = performance.now();
+    const state = stateOf(request);
+    response.locals.state = state;
     const requestId = requestIdOf(request);
-    response.locals.requestId = requestId;
+    state.requestId = requestId;
     observer?.identified?.(requestId);
-    const traceId = observer?.traceId?.() ?? traceParentOf(request.headers)?.traceId;
-    response.locals.traceId = traceId;
+    state.traceId = observer?.traceId?.() ?? traceParentOf(request.headers)?.traceId;
     // Read now: a closed connection has no address, and below a mounted router the path is another.
     const { path } = request;
-    const address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
-    response.locals.address = address;
-    if (slowRequestMs > 0) response.locals.queries = new QueryLog();
+    state.address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
+    const queries = slowRequestMs > 0 ? new QueryLog() : undefined;
+    state.queries = queries;
     response.once('close', () => {
-      const { procedure, caller, reason } = response.locals;
+      const { traceId, address, procedure, caller, reason, isStream } = state;
+      const status = response.statusCode;
+      const ms = round(performance.now() - started);
       const entry = {
         requestId,
         traceId,
@@ -57,21 +97,20 @@ export const requestLog = (
         method: request.method,
         path: path.slice(0, LOGGED_PATH_LENGTH),
         procedure,
-        status: response.statusCode,
+        status,
         reason,
         userId: caller?.userId,
         keyId: caller?.key.id,
-        ms: Math.round((performance.now() - started) * 10) / 10,
+        ms,
         // Members without a value are left out.
         aborted: response.writableFinished ? undefined : true,
       };
       // Load balancers ask for the state every second; a change of it is logged where it is found.
       log[isHealthCheck(path) ? 'debug' : 'info'](entry, REQUEST);
-      const { isStream } = response.locals;
-      if (!isStream) logSlow(response, entry);
-      const ms = isStream ? 0 : entry.ms;
-      recent?.note({ at: currentDate(), requestId, procedure, status: entry.status, reason, ms });
+      if (queries && !isStream && ms >= slowRequestMs) {
+        log.warn({ requestId, traceId, procedure, reason, ms, ...queries.describe() }, 'slow request');
+      }
+      recent?.note({ at: currentDate(), requestId, procedure, status, reason, ms: isStream ? 0 : ms });
     });
     next();
   };
-};

@@ -101,7 +101,7 @@ export const security = (origins: readonly string[]): RequestHandler => {
   const headersOf = securityHeaders(origins);
   const preflight = preflightOf(origins);
   return (request, response, next) => {
-    response.locals.headers = headersOf({ origin: request.headers.origin, isSecure: request.secure });
+    response.locals.state.headers = headersOf({ origin: request.headers.origin, isSecure: request.secure });
     if (request.method !== 'OPTIONS') {
       next();
       return;

@@ -1,6 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import { FairQueue, type Queued } from '../../limits/overload/fair-queue.ts';
+import { acceptPaused } from './node-internals.ts';
 
 /** The connections that are accepted in a burst before requests are served; it takes some milliseconds. */
 const MOST_ACCEPTED = 512;
@@ -71,8 +72,7 @@ export class AcceptScheduler {
       for (const listener of listeners) (listener as (this: Server, socket: Socket) => void).call(server, socket);
       socket.resume();
     };
-    // An option of net servers that HTTP servers do not pass on.
-    Object.assign(server, { pauseOnConnect: true });
+    acceptPaused(server);
     server.on('connection', this.#hold);
   }
 

@@ -9,12 +9,11 @@ import { defaultLimits, type HttpServerLimits } from './limits.ts';
 import { type ErrorDocs, errorDocs } from '../message/failures.ts';
 import type { LoadShedder } from './load-shedder.ts';
 import { isHealthCheck, routeOf } from '../routes.ts';
-import { RequestIntake } from '../message/request-intake.ts';
-import { ClientErrorHandler } from './client-errors.ts';
+import { ClientErrorHandler, SlowReaderGuard } from './connections.ts';
+import { RequestIntake } from './request-intake.ts';
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
 import { callerOf } from '../../limits/caller.ts';
-import { SlowReaderGuard } from './slow-readers.ts';
 
 // Parts of HTTP/1.1 that Node and Express do not implement.
 
@@ -244,7 +243,8 @@ export class HttpServer {
 
   /** Sweeps while requests run. */
   #sweepLater(): void {
-    this.#sweeping ??= setTimeout(() => {
+    if (this.#sweeping) return;
+    this.#sweeping = setTimeout(() => {
       this.#sweeping = undefined;
       this.#sweep();
       if (this.#running.size > 0) this.#sweepLater();

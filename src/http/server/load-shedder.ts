@@ -7,17 +7,13 @@ import type { Observer } from '../../telemetry/hooks.ts';
 import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
 import type { OverloadProtection } from '../../limits/overload/overload-protection.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
-import { asJsonRpc, type ErrorDocs, errorReply, failureMessage, type FailureText } from '../message/failures.ts';
+import { asJsonRpc, type ErrorDocs, errorReply, type FailureText, writeFailure } from '../message/failures.ts';
+import { type HeaderList, NO_STORE } from '../message/reply.ts';
+import { requestIdOf } from '../middleware/request-log.ts';
+import { stateOf } from '../message/request-state.ts';
 import { MCP_PATH, pathOf } from '../routes.ts';
-import { requestIdOf } from '../message/request-id.ts';
-import type { HeaderList } from '../message/reply.ts';
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
-/** The milliseconds that requests waited to begin. */
-const waits = new WeakMap<IncomingMessage, number>();
-
-/** The milliseconds that a request waited before any work on it. */
-export const waitedMsOf = (request: IncomingMessage): number => waits.get(request) ?? 0;
 
 /** The interval of log lines about refusals. */
 const LOGGED_EVERY_MS = 1000;
@@ -70,7 +66,7 @@ export class LoadShedder {
 
   /** Whether it refuses a request of this caller that has waited this long, in milliseconds; it then answers it, now or later. */
   refuses(request: IncomingMessage, response: ServerResponse, caller: () => string, waitedMs: number): boolean {
-    if (waitedMs > 0) waits.set(request, waitedMs);
+    if (waitedMs > 0) stateOf(request).waitedMs = waitedMs;
     const target = this.#targetOf(request);
     if (!target) return false;
     const refusal = this.#refusalOf(target, caller, waitedMs);
@@ -112,10 +108,8 @@ export class LoadShedder {
     const failure = errorReply(error, id, requestId, docs);
     observer?.overload.shed();
     if (id !== null) observer?.calls.begin(id).failed(error);
-    const common = this.#options.headersOf({ origin: request.headers.origin, isSecure: false });
-    const { headers, text } = failureMessage(failure, { common, requestId, textOf });
-    response.writeHead(failure.status, [...headers]);
-    response.end(text);
+    const headers = this.#options.headersOf({ origin: request.headers.origin, isSecure: false });
+    writeFailure(response, failure, [...headers, ...NO_STORE, 'X-Request-Id', requestId], textOf);
     this.#count();
   }
 

@@ -10,7 +10,7 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.ts';
 import { defaultLimits } from './limits.ts';
-import { RequestIntake } from '../message/request-intake.ts';
+import { RequestIntake } from './request-intake.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 
 const PATH = '/metrics';

@@ -1,14 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { type RequestContext, requestContextOf } from '../request-context.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
 import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
-import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
+import type { RequestState } from '../../http/message/request-state.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
 import type { McpRequest } from './tool-calls.ts';
 
@@ -67,9 +66,9 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * The Model Context Protocol over HTTP: a POST brings one message, and is answered in JSON. It is stateless, so that
  * any worker may answer.
  */
-export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: RpcContext): RequestHandler => {
+export const mcpTransport = (calls: Calls, bodies: BodyReader, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
-  const { overload, limits } = protection;
+  const { overload } = protection;
   const failureContext = { log, docs: errorDocs(config) };
   /** The SDK loads slowly, and many services do not need it. */
   const load = async () => (await import('./streamable-http.ts')).streamableHttp(calls, context);
@@ -91,43 +90,42 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     return isAny ? undefined : 'origin';
   };
 
-  const requestOf = (requestContext: RequestContext, { socket }: Request, { locals }: Response): McpRequest => ({
-    context: requestContext,
-    traceId: locals.traceId,
+  const requestOf = (state: RequestState, { socket }: Request): McpRequest => ({
+    state,
     onFailure: (reason) => {
-      locals.reason = reason;
+      state.reason = reason;
       return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
     },
   });
 
   return async (request, response) => {
-    const { locals } = response;
+    const { state } = response.locals;
     let message: Loose = {};
-    if (limits) locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(locals.address));
+    calls.showRateLimits(state);
     try {
       const refused = suspicious(request);
       if (refused !== undefined) return refuse(response, refusals[refused]);
       assertMethod(request, response, METHODS);
       assertJson(request, response);
-      const requestContext = requestContextOf(request, response, config);
-      const caller = await calls.authenticate(requestContext);
+      state.expectCalls(request, response, config);
+      const caller = await calls.identify(state);
       const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
-      requestContext.deadline.restart();
+      state.deadline.restart();
       const body = parseJson(text);
       const isList = Array.isArray(body);
       if (!isList) message = Object(body);
       const procedure = procedureOf(message);
-      if (procedure === undefined) await calls.charge(caller, requestContext);
-      else locals.procedure = procedure;
+      if (procedure === undefined) await calls.charge(state);
+      else state.procedure = procedure;
       if (isList) return refuse(response, refusals.list);
       const exchange = await (loading ??= load());
-      const answer = await exchange(request.headers, message, () => requestOf(requestContext, request, response));
+      const answer = await exchange(request.headers, message, () => requestOf(state, request));
       const answered = await answer.text();
       if (answered !== '') return sendJson(response, answer.status, answered);
       setCommonHeaders(response);
       response.status(answer.status).end();
     } catch (error) {
-      const { requestId, traceId } = locals;
+      const { requestId, traceId } = state;
       const failure = failureOf(error, { procedure: undefined, requestId, traceId }, failureContext);
       sendFailure(response, failure, (body) => asJsonRpc(body, messageIdOf(message)));
     }

@@ -1,6 +1,6 @@
 import { type JSONRPCMessage, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import type { RpcContext } from '../context.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import { type BeginRequest, type McpRequest, ToolCalls } from './tool-calls.ts';
@@ -24,13 +24,13 @@ export const withArguments = <T extends JSONRPCMessage>(message: T): T => {
 };
 
 /** Makes a server of the protocol for each client, all with the same tools. */
-export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
+export const serverFactory = (calls: Calls, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
   const failureContext = { log, docs: errorDocs(config) };
   const toolCalls = new ToolCalls(calls, failureContext);
   const implementation = { name: 'content-gateway', title: config.brand.name, version };
 
   /** A failure as an error of the protocol, which demands the code for invalid parameters where no tool has the name. */
-  const protocolError = (thrown: unknown, { context: { requestId }, traceId }: McpRequest): ProtocolError => {
+  const protocolError = (thrown: unknown, { state: { requestId, traceId } }: McpRequest): ProtocolError => {
     const { code, message, data } = failureOf(thrown, { procedure: undefined, requestId, traceId }, failureContext).body
       .error.json;
     return new ProtocolError(
@@ -53,8 +53,8 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
     };
     const server = new Server(implementation, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
     server.setRequestHandler('tools/list', (_, { mcpReq: { signal } }) =>
-      answered(signal, async ({ context }) => {
-        const caller = await calls.authenticate(context);
+      answered(signal, async ({ state }) => {
+        const caller = await calls.identify(state);
         return { tools: toolsFor(caller?.key.scopes ?? []) };
       }),
     );

@@ -2,12 +2,12 @@ import { Readable, type Writable } from 'node:stream';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { nextTurn, randomUUID } from '../../base/runtime.ts';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
-import { CostMeter } from '../request-context.ts';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError, CallerLeft } from '../../base/errors.ts';
 import { asJsonRpc, errorDocs, failureOf } from '../../http/message/failures.ts';
+import { RequestState } from '../../http/message/request-state.ts';
 import { serverFactory, withArguments } from './server.ts';
 import type { BeginRequest } from './tool-calls.ts';
 
@@ -35,28 +35,19 @@ class LocalClient {
 
   /** Begins a request. */
   readonly begin: BeginRequest = (signal) => {
-    const meter = new CostMeter();
-    const deadline = new Deadline(this.#timeoutMs, { meter });
-    signal.addEventListener('abort', () => deadline.end(new CallerLeft()));
+    const state = new RequestState();
+    state.requestId = randomUUID();
+    state.authorization = this.#authorization;
+    state.address = ADDRESS;
+    state.startTime(this.#timeoutMs);
+    signal.addEventListener('abort', () => state.deadline.end(new CallerLeft()));
     let resolve!: () => void;
     const running = new Promise<void>((ended) => (resolve = ended));
     this.#running.add(running);
     return {
-      context: {
-        requestId: randomUUID(),
-        authorization: this.#authorization,
-        idempotencyKey: undefined,
-        userAgent: undefined,
-        address: ADDRESS,
-        deadline,
-        meter,
-        onAuthenticated: () => undefined,
-        onRateLimit: () => undefined,
-        onReplay: () => undefined,
-        onDeprecated: () => undefined,
-      },
+      state,
       end: () => {
-        deadline.close();
+        state.deadline.close();
         this.#running.delete(running);
         resolve();
       },
@@ -131,15 +122,15 @@ interface StdioOptions {
  * @throws AppError KEY_… for a key that does not work
  */
 export const serveOnStdio = async (
-  calls: RpcPipeline,
+  calls: Calls,
   { config, log }: Pick<RpcContext, 'config' | 'log'>,
   { key, stopped, stopMs }: StdioOptions,
 ): Promise<void> => {
   const client = new LocalClient(key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
   const serverFor = serverFactory(calls, { config, log });
   // A wrong key is reported at once.
-  const { context, end } = client.begin(new AbortController().signal);
-  await calls.authenticate(context).finally(end);
+  const { state, end } = client.begin(new AbortController().signal);
+  await calls.identify(state).finally(end);
   const { stdin, stdout } = process;
   const onTooLong = (): void => {
     const place = { procedure: undefined, requestId: randomUUID() };

@@ -6,7 +6,7 @@ import {
   type JSONRPCMessage,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import type { RpcContext } from '../context.ts';
 import { serverFactory, withArguments } from './server.ts';
 import type { BeginRequest } from './tool-calls.ts';
@@ -31,7 +31,7 @@ const requestOf = (headers: IncomingHttpHeaders): Request => {
  * Answers each message by a server of its own. Protocol revisions from 2026 on need no handshake; earlier ones have
  * one, of which nothing is stored. `message` is the parsed body of a POST.
  */
-export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'config' | 'log'>) => {
+export const streamableHttp = (calls: Calls, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
 

@@ -1,18 +1,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { RequestContext } from '../request-context.ts';
-import type { RpcPipeline } from '../pipeline.ts';
+import type { Calls } from '../call.ts';
 import { type Payload, textPayload, valuePayload } from '../payload.ts';
 import type { Procedure } from '../procedures.ts';
 import { AppError } from '../../base/errors.ts';
-import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
-import type { CallObservation } from '../../telemetry/hooks.ts';
+import { failureOf, type FailureContext } from '../../http/message/failures.ts';
+import type { RequestState } from '../../http/message/request-state.ts';
 import { holdsTextsOfOthers } from './tools.ts';
 
 /** A request of the protocol, by HTTP or on the standard input and output. */
 export interface McpRequest {
-  context: RequestContext;
-  /** The trace that it belongs to, where that is known. */
-  traceId?: string | undefined;
+  state: RequestState;
   /** Called with the reason of a failed tool call. The answer waits for the promise. */
   onFailure?: (reason: string) => Promise<void> | void;
   /** Called when the request is answered. */
@@ -48,7 +45,7 @@ const sentOf = (input: unknown): Payload => {
 };
 
 /** As the header `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
-const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: RequestContext): string | undefined => {
+const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: RequestState): string | undefined => {
   if (idempotencyKey === undefined) return header;
   if (typeof idempotencyKey === 'string') return idempotencyKey;
   throw new AppError('IDEMPOTENCY_KEY_INVALID');
@@ -66,7 +63,7 @@ const assertFlat = (input: unknown): void => {
  * @throws AppError ANSWER_TOO_LARGE for a read that is too long. A write has happened, and is never reported as a
  * failure.
  */
-const assertReadable = ({ effect }: Procedure, bytes: number): void => {
+const assertReadable = ({ effect }: Procedure, { length: bytes }: Buffer): void => {
   if (effect === 'write' || bytes <= ANSWER_LIMIT) return;
   const hint = `A tool answers at most ${ANSWER_LIMIT} bytes, and this is ${bytes}. Ask for less: a smaller \`limit\`.`;
   throw new AppError('ANSWER_TOO_LARGE', { hint });
@@ -89,61 +86,39 @@ const resultOf = (procedure: Procedure, content: Record<string, unknown>): CallT
 
 /** Calls of procedures as tools. */
 export class ToolCalls {
-  readonly #calls: RpcPipeline;
+  readonly #calls: Calls;
   readonly #failureContext: FailureContext;
 
-  constructor(calls: RpcPipeline, failureContext: FailureContext) {
+  constructor(calls: Calls, failureContext: FailureContext) {
     this.#calls = calls;
     this.#failureContext = failureContext;
   }
 
   /** The result of a tool call: the output of the procedure, or the envelope of its failure. */
-  async make(call: ToolCall, request: McpRequest): Promise<CallToolResult> {
-    const { id } = call.procedure;
-    const observation = this.#calls.observe(id);
+  async make({ procedure, input, meta = {} }: ToolCall, { state, onFailure }: McpRequest): Promise<CallToolResult> {
     try {
-      const { result, bytes } = await observation.within(() => this.#answer(call, request, observation));
-      observation.answered(bytes);
-      return result;
+      const reply = await this.#calls.make(procedure.id, state, {
+        accept: () => {
+          state.idempotencyKey = idempotencyKeyOf(meta, state);
+        },
+        read: ({ observation }) => {
+          assertFlat(input);
+          const payload = sentOf(input);
+          const bytes = Buffer.byteLength(payload.text);
+          if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
+          state.chargeBody(bytes);
+          observation.sent(bytes);
+          return payload;
+        },
+        deliver: assertReadable,
+      });
+      const result = resultOf(procedure, reply.result.data.json as Record<string, unknown>);
+      return state.isReplay ? { ...result, _meta: { idempotencyReplayed: true } } : result;
     } catch (error) {
-      observation.failed(toAppError(error));
-      const place = { procedure: id, requestId: request.context.requestId, traceId: request.traceId };
-      const { body } = failureOf(error, place, this.#failureContext);
-      await request.onFailure?.(body.error.json.data.reason);
+      const { requestId, traceId } = state;
+      const { body } = failureOf(error, { procedure: procedure.id, requestId, traceId }, this.#failureContext);
+      await onFailure?.(body.error.json.data.reason);
       return { content: [textOf(JSON.stringify(body))], isError: true };
-    }
-  }
-
-  async #answer(
-    { procedure, input, meta = {} }: ToolCall,
-    request: McpRequest,
-    observation: CallObservation,
-  ): Promise<{ result: CallToolResult; bytes: number }> {
-    let isReplay = false;
-    const context: RequestContext = {
-      ...request.context,
-      idempotencyKey: idempotencyKeyOf(meta, request.context),
-      onReplay: () => {
-        isReplay = true;
-        request.context.onReplay();
-      },
-    };
-    try {
-      const authorized = await this.#calls.authorize(procedure, context);
-      assertFlat(input);
-      const payload = sentOf(input);
-      const sent = Buffer.byteLength(payload.text);
-      if (sent > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
-      this.#calls.chargeBody(context, sent);
-      observation.sent(sent);
-      const answer = await this.#calls.invoke(authorized, payload);
-      assertReadable(procedure, answer.length);
-      const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
-      const marks = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
-      return { result: { ...resultOf(procedure, result.data.json), ...marks }, bytes: answer.length };
-    } catch (error) {
-      this.#calls.noteFailure(procedure, context, error);
-      throw error;
     }
   }
 }

@@ -1,20 +1,17 @@
 /** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS, READ_BODY_LIMIT } from '../../../contract/index.ts';
-import { BatchReplies, ReplyBudget } from '../reply-budget.ts';
-import type { AuthorizedCall, RpcPipeline } from '../pipeline.ts';
-import { parseJson, valuePayload } from '../payload.ts';
-import type { RpcContext } from '../context.ts';
 import { AppError } from '../../base/errors.ts';
 import type { BodyReader } from '../../http/message/body.ts';
-import type { CallObservation } from '../../telemetry/hooks.ts';
-import { requestContextOf } from '../request-context.ts';
-import { type FailureContext, failureOf, toAppError } from '../../http/message/failures.ts';
-import { queryText, sendToGet } from './get.ts';
+import { errorDocs, failureOf, toAppError } from '../../http/message/failures.ts';
+import { jsonOf, NO_STORE, sendJson } from '../../http/message/reply.ts';
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
-import { NO_STORE, sendJson } from '../../http/message/reply.ts';
-import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
+import type { AuthorizedCall, Calls } from '../call.ts';
+import type { RpcContext } from '../context.ts';
+import { parseJson, valuePayload } from '../payload.ts';
+import { BatchReplies, ReplyBudget } from '../reply-budget.ts';
+import { queryText, sendToGet } from './get.ts';
 
 const MULTI_STATUS = 207;
 
@@ -69,37 +66,59 @@ const UNLISTED = 'The faults are not listed: the answers to this batch are too l
 
 const ok = (json: Buffer): BatchReply => ({ status: 200, headers: {}, json });
 
-/** Runs `work` for each item in order, a number of them at once. */
-const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> => {
-  const rest = items.values();
-  const runner = async (): Promise<void> => {
-    for (const item of rest) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runner));
-};
+type Inputs = Record<string, unknown>;
 
-/** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-const readInputs = async (
-  bodies: BodyReader,
-  request: Request,
-  limit: number,
-  onRead: (bytes: number) => void,
-): Promise<Record<string, unknown>> => {
-  const read = (): Promise<string> =>
-    bodies.read(request, limit).catch((error: unknown) => {
-      onRead(0);
-      throw error;
-    });
-  const text = request.method === 'POST' ? await read() : queryText(request);
-  onRead(text.length);
+/** The inputs in the text of a batch, by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
+const inputsIn = (text: string): Inputs => {
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
     const php = Array.isArray(inputs) ? '; in PHP, encode `(object) $calls`' : '';
     const issue = { path: '', code: 'invalid_type', message: `must be an object: {"0": {"json": …}, "1": …}${php}` };
     throw new AppError('VALIDATION_FAILED', { issues: [issue] });
   }
-  return inputs as Record<string, unknown>;
+  return inputs as Inputs;
 };
+
+/**
+ * Has `read` read the inputs of a batch of this size, as soon as each of its calls is authorized or refused. The returned
+ * function is called for each of them, with an authorized one, and resolves to the inputs.
+ */
+const inputsOf = (
+  size: number,
+  read: (authorized: readonly AuthorizedCall[]) => Promise<Inputs>,
+): ((call?: AuthorizedCall) => Promise<Inputs>) => {
+  const authorized: AuthorizedCall[] = [];
+  let undecided = size;
+  let resolve!: (inputs: Promise<Inputs>) => void;
+  const inputs = new Promise<Inputs>((settle) => (resolve = settle));
+  return (call) => {
+    if (call) authorized.push(call);
+    undecided -= 1;
+    if (undecided === 0 && authorized.length > 0) resolve(read(authorized));
+    return inputs;
+  };
+};
+
+/** Lets a number of calls run at once, and the others in their order. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  async enter(): Promise<void> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#free += 1;
+  }
+}
 
 /** The seconds of `Retry-After`, 0 without one. */
 const secondsOf = ({ headers }: BatchReply): number => Number(headers['Retry-After'] ?? 0);
@@ -119,24 +138,12 @@ const send = (request: Request, response: Response, replies: readonly BatchReply
   else sendToGet(response, status, json);
 };
 
-/** An authorized call of a batch, with its observation. */
-interface ObservedCall extends AuthorizedCall {
-  observation: CallObservation;
-}
-
-type BatchOptions = Pick<RpcContext['protection'], 'overload'> & Pick<RpcContext, 'config'> & FailureContext;
-
 /**
  * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked, and succeeds
  * or fails, independently.
  */
 export const answerBatch =
-  (
-    calls: RpcPipeline,
-    bodies: BodyReader,
-    { overload, config, ...failureContext }: BatchOptions,
-    held = new ReplyBudget(),
-  ) =>
+  (calls: Calls, bodies: BodyReader, { log, config, protection }: RpcContext, held = new ReplyBudget()) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
@@ -144,86 +151,65 @@ export const answerBatch =
     if (request.method === 'POST') assertJson(request, response);
     else assertNoContent(request, response);
 
+    const { state } = response.locals;
+    state.admittedBy = new Set();
+    const failureContext = { log, docs: errorDocs(config) };
     const failed = (id: string, error: unknown): BatchReply => {
-      const { requestId, traceId } = response.locals;
+      const { requestId, traceId } = state;
       const { body, ...rest } = failureOf(error, { procedure: id, requestId, traceId }, failureContext);
-      response.locals.reason ??= body.error.json.data.reason;
+      state.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
-    const context = { ...requestContextOf(request, response, config), admittedBy: new Set<ConcurrencyLimiter>() };
-    const admit = async (id: string): Promise<AuthorizedCall> => {
-      const procedure = calls.find(id);
-      assertMethodOf(request, response, procedure);
-      return calls.authorize(procedure, context);
-    };
-    const begin = async (id: string): Promise<ObservedCall | BatchReply> => {
-      const observation = calls.observe(id);
-      try {
-        return { ...(await observation.within(() => admit(id))), observation };
-      } catch (error) {
-        observation.failed(toAppError(error));
-        calls.noteFailure({ id }, context, error);
-        return failed(id, error);
-      }
-    };
-
-    const authorized = await Promise.all(ids.map(begin));
-    const callable = authorized.filter((one) => 'procedure' in one);
-    // Only a caller that may write may send a long body.
-    const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
-    const bill = (bytes: number): void => {
-      calls.chargeBody(context, bytes);
-      for (const { observation } of callable) observation.sent(bytes / callable.length);
-    };
-    const read = (): Promise<Record<string, unknown>> =>
-      readInputs(bodies, request, limit, bill).catch((error: unknown) => {
-        for (const { observation, procedure } of callable) {
-          observation.failed(toAppError(error));
-          calls.noteFailure(procedure, context, error);
-        }
-        throw error;
-      });
-    const inputs = callable.length > 0 ? await read() : {};
-    context.deadline.restart();
+    let unreadable: unknown;
+    const decide = inputsOf(ids.length, async (authorized) => {
+      // Only a caller that may write may send a long body.
+      const isWriting = authorized.some(({ procedure }) => procedure.effect === 'write');
+      const limit = isWriting ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
+      const text = request.method === 'POST' ? await bodies.readForCall(request, limit) : queryText(request);
+      for (const { observation } of authorized) observation.sent(text.length / authorized.length);
+      return inputsIn(text);
+    });
+    const lists = new Turns(LISTS_AT_ONCE);
     const answers = new BatchReplies(held);
-    const answer = async (one: ObservedCall, input: unknown, index: number): Promise<BatchReply> => {
-      const { procedure, observation } = one;
+    const answer = async (id: string, position: number): Promise<BatchReply> => {
+      let isAuthorized = false;
+      let isListing = false;
       try {
-        answers.assertRoom();
-        const json = await observation.within(() => calls.invoke(one, valuePayload(input), index));
-        const reply = ok(answers.add(procedure, json));
-        observation.answered(json.length);
-        return reply;
+        const reply = await calls.make(id, state, {
+          position,
+          accept: (procedure) => assertMethodOf(request, response, procedure),
+          read: async (call) => {
+            isAuthorized = true;
+            const inputs = await decide(call).catch((error: unknown) => {
+              unreadable = error;
+              throw error;
+            });
+            isListing = call.procedure.answersList;
+            if (isListing) await lists.enter();
+            answers.assertRoom();
+            return valuePayload(Object.hasOwn(inputs, position) ? inputs[position] : {});
+          },
+          deliver: (procedure, json) => void answers.add(procedure, json),
+        });
+        return ok(jsonOf(reply));
       } catch (error) {
-        const { id } = procedure;
-        observation.failed(toAppError(error));
-        calls.noteFailure(procedure, context, error);
+        // Without inputs the whole batch fails.
+        if (unreadable !== undefined) throw unreadable;
         const reply = failed(id, error);
+        if (!isAuthorized) return reply;
         const isListed = toAppError(error).details.issues !== undefined;
         const unlisted = new AppError('VALIDATION_FAILED', { hint: UNLISTED });
-        return {
-          ...reply,
-          json: answers.addFailure(reply.json, isListed ? () => failed(id, unlisted).json : undefined),
-        };
+        const brief = isListed ? () => failed(id, unlisted).json : undefined;
+        return { ...reply, json: answers.addFailure(reply.json, brief) };
+      } finally {
+        if (!isAuthorized) void decide();
+        if (isListing) lists.leave();
       }
     };
-    const replies: BatchReply[] = [];
-    const at = (index: number) => authorized[index] as ObservedCall | BatchReply;
-    const answerAt = async (index: number): Promise<void> => {
-      const one = at(index);
-      const input = Object.hasOwn(inputs, index) ? inputs[index] : {};
-      replies[index] = 'procedure' in one ? await answer(one, input, index) : one;
-    };
-    const isList = (index: number): boolean => {
-      const one = at(index);
-      return 'procedure' in one && one.procedure.answersList;
-    };
-    const lists = [...authorized.keys()].filter(isList);
-    const others = [...authorized.keys()].filter((index) => !isList(index));
     try {
-      await Promise.all([inTurn(lists, LISTS_AT_ONCE, answerAt), ...others.map(answerAt)]);
+      const replies = await Promise.all(ids.map(answer));
       const isRefused = replies.every(({ status }) => status === 503);
-      if (isRefused) await overload.retries.turn(request.socket, refusalCost.late);
+      if (isRefused) await protection.overload.retries.turn(request.socket, refusalCost.late);
       send(request, response, replies);
     } finally {
       answers.release();

@@ -1,8 +1,7 @@
 /** Reads by GET, as tRPC's clients send them: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import { AppError } from '../../base/errors.ts';
-import { etagOf } from '../../http/message/reply.ts';
-import { setCommonHeaders } from '../../http/message/reply.ts';
+import { etagOf, setCommonHeaders } from '../../http/message/reply.ts';
 
 const CACHED = 'public, max-age=1';
 
@@ -16,8 +15,8 @@ export const queryText = ({ query: { input = '' } }: Request): string => {
  * Answers a GET with JSON. Anonymous answers may be cached for a second. Express' own means handle conditional
  * requests.
  */
-export const sendToGet = (response: Response, status: number, json: string | Buffer): void => {
-  const isPublic = status === 200 && response.locals.caller === undefined;
+export const sendToGet = (response: Response, status: number, json: Buffer): void => {
+  const isPublic = status === 200 && response.locals.state.caller === undefined;
   setCommonHeaders(response);
   response
     .status(status)

@@ -1,35 +1,19 @@
 /** The input of a tail: `{"json": {…}}` in a body or in `?input=`, or plain parameters of the URL. */
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { contract, streams, type Stream, TailSubscription } from '../../../contract/index.ts';
+import { contract, TailSubscription } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
-import { invalidInput } from '../../base/suggestions/input.ts';
-import { inputOf, textPayload } from '../payload.ts';
+import { type Payload, textPayload, valuePayload } from '../payload.ts';
 import { queryText } from './get.ts';
 
 export type TailInput = z.output<typeof TailSubscription>;
 
-const operation = streams.find(({ id }) => id === contract.event.tail.metadata.id) as Stream;
-const Subscription = contract.event.tail.body.extend({ json: TailSubscription });
+/** The envelope of a tail by GET, which may also say where the client was. */
+export const Subscription = contract.event.tail.body.extend({ json: TailSubscription });
 
 /** A parameter that tRPC's clients add by themselves for what they call connection parameters, of which there are none here. */
 const OF_TRPC = 'connectionParams';
 const NUMBER = /^-?\d{1,9}$/;
-
-/** Called with the input as it was sent, before it is checked. */
-type OnSent = (sent: unknown) => void;
-
-/** @throws AppError VALIDATION_FAILED */
-const parsed = <T>(schema: z.ZodType<{ json: T }>, envelope: unknown, onSent: OnSent): T => {
-  onSent(inputOf(envelope));
-  const { data, error } = schema.safeParse(envelope);
-  if (error) throw invalidInput(operation, envelope, error.issues);
-  return data.json;
-};
-
-/** The input in a body. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
-export const postedInput = (text: string, onSent: OnSent): TailInput =>
-  parsed(contract.event.tail.body, textPayload(text).parse(), onSent);
 
 /** The kind of the values of a member, by its schema. */
 const kindOf = ({ def }: z.ZodType): string => ('innerType' in def ? kindOf(def.innerType as z.ZodType) : def.type);
@@ -46,19 +30,19 @@ const isEmpty = (envelope: unknown): boolean =>
   typeof envelope === 'object' && envelope !== null && Object.keys(envelope).every((name) => name === 'meta');
 
 /** The input in a URL, in either form. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
-export const queriedInput = (request: Request, onSent: OnSent): TailInput => {
+export const queriedPayload = (request: Request): Payload => {
   const { input, [OF_TRPC]: _, ...plain } = request.query;
   const names = Object.keys(plain);
   if (input === undefined) {
     const members = names.map((name) => [name, memberOf(name, plain[name])] as const);
-    return parsed(Subscription, { json: Object.fromEntries(members) }, onSent);
+    return valuePayload({ json: Object.fromEntries(members) });
   }
   if (names.length > 0) {
     const message = `stands beside \`input\`: put all parameters into \`input\`, or all of them into the URL`;
     const issues = names.map((name) => ({ path: `/${name}`, code: 'unrecognized_keys', message }));
     throw new AppError('VALIDATION_FAILED', { issues });
   }
-  const envelope = textPayload(queryText(request)).parse();
+  const payload = textPayload(queryText(request));
   // tRPC's clients send no member for no input.
-  return parsed(Subscription, isEmpty(envelope) ? { json: {} } : envelope, onSent);
+  return isEmpty(payload.envelope) ? valuePayload({ json: {} }) : payload;
 };

@@ -4,25 +4,25 @@
  */
 import type { Request, RequestHandler, Response } from 'express';
 import { clearInterval, clearTimeout, randomNumber, setInterval, setTimeout } from '../../base/runtime.ts';
-import { contract, STREAM_TYPE } from '../../../contract/index.ts';
+import { contract, STREAM_TYPE, type Stream as ContractStream, streams } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Caller } from '../../auth/verifier.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
-import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import { assertJson, assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { clientSubnet } from '../../limits/caller.ts';
 import { keyIn } from '../access.ts';
 import type { RpcContext } from '../context.ts';
-import type { RpcPipeline } from '../pipeline.ts';
-import { type RequestContext, requestContextOf } from '../request-context.ts';
+import { unobserved } from '../../telemetry/hooks.ts';
+import type { BegunCall, Calls } from '../call.ts';
+import { textPayload } from '../payload.ts';
+import { parseInput } from '../procedures.ts';
 import { KeyWatch } from './key-watch.ts';
 import type { TailPlaces } from './tail-places.ts';
-import { postedInput, queriedInput, type TailInput } from './tail-input.ts';
+import { queriedPayload, Subscription, type TailInput } from './tail-input.ts';
 
-const { metadata: operation } = contract.event.tail;
+const operation = streams.find(({ id }) => id === contract.event.tail.metadata.id) as ContractStream;
 
 /** Balancers cut off connections that are silent for 15 s and more. */
 const PING_SECONDS = 10;
@@ -178,7 +178,7 @@ export interface TailOptions {
 
 /** Answers the subscription to events. A failure goes into the stream if the client asked for one, else into the reply. */
 export const tailTransport = (
-  calls: RpcPipeline,
+  calls: Calls,
   bodies: BodyReader,
   { log, config, auth, protection }: RpcContext,
   { tails, places, stopping }: TailOptions,
@@ -189,31 +189,15 @@ export const tailTransport = (
   const { limits } = protection;
   stopping.addEventListener('abort', () => open.endAll());
 
-  const readInput = async (
-    request: Request,
-    caller: Caller | undefined,
-    context: RequestContext,
-  ): Promise<TailInput> => {
-    const note = (sent: unknown): void => calls.noteInput(contract.event.tail, caller, context, () => sent);
-    if (request.method === 'GET') return queriedInput(request, note);
-    const text = await bodies.read(request, operation.bodyLimit);
-    calls.chargeBody(context, text.length);
-    context.deadline.restart();
-    return postedInput(text, note);
-  };
-
-  /** Opens the tail of a request whose body is still to be read. */
-  const follow = async (
-    request: Request,
-    response: Response,
-    stream: Stream,
-    context: RequestContext,
-  ): Promise<void> => {
-    calls.tellDeprecation(operation, context);
-    const caller = await calls.authenticate(context);
-    await calls.charge(caller, context);
-    const input = await readInput(request, caller, context);
-    const name = limits && (caller?.key.id ?? clientSubnet(context.address));
+  /** Opens the tail of a request, by the steps of a call until its input is parsed. */
+  const follow = async (begun: BegunCall, request: Request, response: Response, stream: Stream): Promise<void> => {
+    const isGet = request.method === 'GET';
+    const { caller, payload } = await calls.admit(begun, operation, async () =>
+      isGet ? queriedPayload(request) : textPayload(await bodies.readForCall(request, operation.bodyLimit)),
+    );
+    const input = parseInput(operation, payload.envelope, isGet ? Subscription : undefined) as TailInput;
+    const { address, authorization, deadline } = begun.request;
+    const name = limits && (caller?.key.id ?? clientSubnet(address));
     const release = places.reserve({ name, userId: caller?.userId });
     if (response.destroyed) {
       release();
@@ -225,15 +209,10 @@ export const tailTransport = (
       return;
     }
     const fail = (error: AppError): void => sendError(response, stream, error);
-    const sink = {
-      take: stream.take.bind(stream),
-      ready: stream.ready.bind(stream),
-      fail,
-    };
-    const end = await tails.open(queryOf(request, input), sink, context.deadline);
-    context.deadline.close();
+    const sink = { take: stream.take.bind(stream), ready: stream.ready.bind(stream), fail };
+    const end = await tails.open(queryOf(request, input), sink, deadline);
+    deadline.close();
     const remove = open.add(stream);
-    const { authorization } = context;
     const unwatch = authorization === undefined ? undefined : watch.add(keyIn(authorization), fail);
     const timer = input.maxDuration && setTimeout(() => stream.finish(), input.maxDuration * 1000).unref();
     const over = (): void => {
@@ -251,20 +230,20 @@ export const tailTransport = (
     assertMethod(request, response, ['GET', 'POST']);
     if (request.method === 'GET') assertNoContent(request, response);
     else assertJson(request, response);
-    const context = requestContextOf(request, response, config);
+    const begun = { id: operation.id, request: response.locals.state, observation: unobserved };
     try {
-      await follow(request, response, stream, context);
+      await follow(begun, request, response, stream);
     } catch (error) {
-      calls.noteFailure(operation, context, error);
+      calls.noteFailure(begun, error);
       throw error;
     }
   };
 
   /** Sends a failure as a message. tRPC's clients throw it, and connect again where it passes. */
   const sendError = (response: Response, stream: Stream, thrown: unknown): void => {
-    const { requestId, traceId } = response.locals;
-    const failure = failureOf(thrown, { procedure: operation.id, requestId, traceId }, failureContext);
-    response.locals.reason = failure.body.error.json.data.reason;
+    const { state } = response.locals;
+    const failure = failureOf(thrown, state, failureContext);
+    state.reason = failure.body.error.json.data.reason;
     const seconds = Number(failure.headers['Retry-After'] ?? 0);
     const retry = retryIn(seconds > 0 ? seconds * 1000 : LONG_RETRY_MS);
     const data = JSON.stringify({ json: failure.body.error.json });
@@ -272,9 +251,9 @@ export const tailTransport = (
   };
 
   return async (request, response) => {
-    response.locals.procedure = operation.id;
-    response.locals.isStream = true;
-    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    const { state } = response.locals;
+    state.procedure = operation.id;
+    state.isStream = true;
     const stream = new Stream(response);
     try {
       await begin(request, response, stream);

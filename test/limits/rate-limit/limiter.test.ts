@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { classify } from '../../../src/limits/rate-limit/call-class.ts';
 import { READS_PER_HIGH_COST, SITE_FACTOR, UNKNOWN_KEYS, USER_FACTOR, VIEW_SECONDS } from '../../../contract/index.ts';
 import { AppError } from '../../../src/base/errors.ts';
-import { RateLimitHeaders } from '../../../src/http/message/rate-limit-headers.ts';
+import { RateLimitHeaders } from '../../../src/http/message/reply.ts';
 import { MOST_DEBT, type Policy, type RateLimitStatus } from '../../../src/limits/rate-limit/buckets.ts';
 import { LocalBuckets } from '../../../src/limits/rate-limit/stores/memory.ts';
 import type { Redis } from '../../../src/limits/rate-limit/stores/redis.ts';

@@ -1,0 +1,161 @@
+import type { IncomingMessage } from 'node:http';
+import type { Request, Response } from 'express';
+import {
+  type Deprecation,
+  idempotencyReplayed,
+  type ProcedureMetadata,
+  SENT_BYTES_PER_MS,
+  startOfDay,
+} from '../../../contract/index.ts';
+import { keyElsewhere } from '../../auth/credential-hints.ts';
+import type { Caller } from '../../auth/verifier.ts';
+import { Deadline, type QueryRecorder } from '../../base/deadline.ts';
+import { type AppError, CallerLeft } from '../../base/errors.ts';
+import type { Config } from '../../config/config.ts';
+import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
+import type { OnRateLimit, RateLimitKey } from '../../limits/rate-limit/limiter.ts';
+import type { HeaderList, RateLimitHeaders } from './reply.ts';
+
+declare global {
+  // eslint-disable-next-line typescript/no-namespace -- Express is extended in no other way.
+  namespace Express {
+    interface Locals {
+      state: RequestState;
+    }
+  }
+}
+
+/** The bytes of a body that cost as much as one more chunk. */
+const BYTES_PER_CHUNK = 16;
+
+/** The chunks of a body so far. */
+export interface BodyChunks {
+  count: number;
+  bytes: number;
+  /** The refusal of a body of too many chunks. */
+  fault?: AppError;
+}
+
+/**
+ * The state of one request, by whichever transport: who asks, how long it may take, and what its reply and its line in the log
+ * will say. All calls of the request share it.
+ */
+export class RequestState {
+  /** The reply header `X-Request-Id`. */
+  requestId = '';
+  /** The trace that it belongs to, where that is known. */
+  traceId: string | undefined;
+  /** The caller's address, as far as trusted proxies tell; empty where the caller has left already. */
+  address = '';
+  /** The headers that every reply has besides the request id: names and values in turn. */
+  headers: HeaderList = [];
+  /** The rate-limit headers, where callers have limits. */
+  rateLimits: RateLimitHeaders | undefined;
+  /** The milliseconds that it waited before any work on it. */
+  waitedMs = 0;
+  /** The chunks of its body; undefined for a body of known length. */
+  chunks: BodyChunks | undefined;
+
+  authorization: string | undefined;
+  idempotencyKey: string | undefined;
+  userAgent: string | undefined;
+  /** The time limit of its calls, once it has started. */
+  deadline!: Deadline;
+  /** The limiters that admitted one of its calls, which do not refuse the others: of a batch. */
+  admittedBy: Set<ConcurrencyLimiter> | undefined;
+  /** The owner whom its calls are charged to, once it is known and where callers have limits. */
+  limitKey: RateLimitKey | undefined;
+  /** Charges milliseconds of work. Nothing is charged until the caller is known. */
+  chargeWork: ((ms: number) => void) | undefined;
+
+  /** The id of the procedure called, once it is known. */
+  procedure: string | undefined;
+  /** The caller, once they are authenticated. */
+  caller: Caller | undefined;
+  /** Records its statements, where slow requests are logged. */
+  queries: QueryRecorder | undefined;
+  /** Whether the answer goes on until the caller leaves. */
+  isStream = false;
+  /** Whether a call was answered with the stored answer of an earlier one. */
+  isReplay = false;
+  /** The reason of the failure, for the log. */
+  reason: string | undefined;
+
+  #http: { request: Request; response: Response; publicUrl: string } | undefined;
+  readonly #deprecations: { id: string; deprecation: Deprecation }[] = [];
+
+  /** Starts the time of its calls, in milliseconds. */
+  startTime(ms: number): void {
+    this.deadline = new Deadline(ms, { meter: { add: (cost) => this.chargeWork?.(cost) }, queries: this.queries });
+  }
+
+  /** Reads the headers that calls go by, and starts their time, which ends when the caller leaves. */
+  expectCalls(
+    request: Request,
+    response: Response,
+    { requestTimeoutMs, publicUrl = '' }: Pick<Config, 'requestTimeoutMs' | 'publicUrl'>,
+  ): void {
+    const { authorization, 'idempotency-key': idempotencyKey, 'user-agent': userAgent } = request.headers;
+    this.#http = { request, response, publicUrl };
+    this.authorization = authorization;
+    // A second one would have been refused.
+    this.idempotencyKey = idempotencyKey as string | undefined;
+    this.userAgent = userAgent;
+    this.startTime(requestTimeoutMs);
+    response.once('close', () => {
+      if (response.writableFinished) this.deadline.close();
+      else this.deadline.end(new CallerLeft());
+    });
+  }
+
+  /** Names a place in the request that holds a key and is not read. */
+  keyElsewhere(): string | undefined {
+    return this.#http && keyElsewhere(this.#http.request.headers, this.#http.request.query);
+  }
+
+  /** Charges the caller for the bytes of a body and its chunks. */
+  chargeBody(bytes: number): void {
+    this.chargeWork?.((bytes + (this.chunks?.count ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
+  }
+
+  /** Has the reply tell the status of a rate limit that a call meets. */
+  readonly noteRateLimit: OnRateLimit = (status) => this.rateLimits?.add(status);
+
+  /** Has the reply tell that a call is answered with the stored answer of an earlier one. */
+  noteReplay(): void {
+    this.isReplay = true;
+    this.#http?.response.setHeader(idempotencyReplayed.name, 'true');
+  }
+
+  /**
+   * Has the reply tell what a call of an operation uses that is deprecated: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), of
+   * several the first, and a link to each operation in the reference.
+   */
+  noteDeprecated({ id }: Pick<ProcedureMetadata, 'id'>, used: readonly Deprecation[]): void {
+    if (used.length === 0 || !this.#http) return;
+    const { response, publicUrl } = this.#http;
+    const all = this.#deprecations;
+    all.push(...used.map((deprecation) => ({ id, deprecation })));
+    const [since = ''] = all.map(({ deprecation }) => deprecation.since).toSorted();
+    const [sunset] = all.flatMap(({ deprecation }) => deprecation.sunset ?? []).toSorted();
+    const links = all.map(({ id: name }) => `<${publicUrl}/docs/#/${name.split('.')[0]}/${name}>`);
+    response.setHeader('Deprecation', `@${startOfDay(since) / 1000}`);
+    if (sunset !== undefined) response.setHeader('Sunset', new Date(startOfDay(sunset)).toUTCString());
+    response.setHeader(
+      'Link',
+      Array.from(new Set(links), (link) => `${link}; rel="deprecation"; type="text/html"`).join(', '),
+    );
+  }
+}
+
+const states = new WeakMap<IncomingMessage, RequestState>();
+
+/** The state of a request, from its first byte on. Handlers find it in `response.locals.state`. */
+export const stateOf = (request: IncomingMessage): RequestState => {
+  let state = states.get(request);
+  if (!state) {
+    state = new RequestState();
+    states.set(request, state);
+  }
+  return state;
+};
