@@ -5,6 +5,7 @@ import { insertRows } from '../../../db/sql/insert.ts';
 import { inList, partsOf } from '../../../db/sql/in-list.ts';
 import { ERASED_SLUG } from '../../outbox/erase.ts';
 import { slugId } from '../../outbox/record.ts';
+import { sweepFound } from '../../../db/sweep.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
 import { AppError } from '../../../base/errors.ts';
@@ -380,22 +381,24 @@ const WAITS_FOR_ATTEMPT = `EXISTS (SELECT 1 FROM webhooks w
  * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused, disabled or of a
  * suspended user. Returns whether there may be more.
  */
-export const sweepDeliveries = async (
+export const sweepDeliveries = (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   now: Date,
   retentionDays: number,
-): Promise<boolean> => {
-  const rows = await deliveriesIn(db)
-    .createQueryBuilder('d')
-    .select('d.id')
-    .where({
-      state: In(['delivered', 'failed', 'waiting']),
-      happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
-    })
-    .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
-    .limit(SWEPT_AT_ONCE)
-    .getMany();
-  if (rows.length === 0) return false;
-  await db.transaction((tx) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
-  return rows.length === SWEPT_AT_ONCE;
-};
+): Promise<boolean> =>
+  sweepFound(
+    db,
+    (take) =>
+      deliveriesIn(db)
+        .createQueryBuilder('d')
+        .select('d.id')
+        .where({
+          state: In(['delivered', 'failed', 'waiting']),
+          happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
+        })
+        .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
+        .limit(take)
+        .getMany(),
+    (tx, rows) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }),
+    SWEPT_AT_ONCE,
+  );
