@@ -46,7 +46,7 @@ import { Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
 import { SearchIndex } from '../search/search-index.ts';
-import type { Observer } from '../telemetry/hooks.ts';
+import type { Observer } from '../base/observer.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import type { send } from '../event/webhook/sender/send.ts';

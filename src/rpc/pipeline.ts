@@ -20,7 +20,7 @@ import type { Call } from '../auth/procedure.ts';
 import { type Classified, classify } from '../limits/rate-limit/call-class.ts';
 import type { RateLimiter, RateLimitKey } from '../limits/rate-limit/limiter.ts';
 import { unknownProcedure } from '../base/suggestions/procedures.ts';
-import { type CallObservation, type CallObserver, unobserved } from '../telemetry/hooks.ts';
+import { type CallObservation, type CallObserver, unobserved } from '../base/observer.ts';
 import { assertAccess, identify } from './access.ts';
 import type { RpcContext } from './context.ts';
 import { hasMoreValues, inputOf, type Payload } from './payload.ts';

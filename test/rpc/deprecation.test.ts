@@ -11,7 +11,7 @@ import { BodyReader } from '../../src/http/message/body.ts';
 import { RpcPipeline } from '../../src/rpc/pipeline.ts';
 import { replyJson } from '../../src/rpc/procedures.ts';
 import { trpcTransport } from '../../src/rpc/trpc/api.ts';
-import { type Observer, unobserved } from '../../src/telemetry/hooks.ts';
+import { type Observer, unobserved } from '../../src/base/observer.ts';
 import { startApp } from '../harness/app/app.ts';
 import { fill } from '../harness/app/overload.ts';
 import { shelfProcedures } from '../harness/documents/deprecated.ts';

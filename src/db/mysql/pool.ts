@@ -2,7 +2,7 @@ import { clearInterval, clearTimeout, currentTime, setInterval, setTimeout } fro
 import type { Deadline } from '../../base/deadline.ts';
 import type { Parameter } from '../connection.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
-import type { PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
+import type { PoolObserver, PoolUsage, StatementObservation } from '../../base/observer.ts';
 import type { Hosts, Node } from './hosts.ts';
 import { MysqlSession, type StatementBudget } from './session.ts';
 import { SessionQueue, type UseSession } from './session-queue.ts';

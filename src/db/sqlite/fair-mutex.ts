@@ -2,7 +2,7 @@ import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Workload } from '../connection.ts';
-import type { PoolObserver, PoolUsage } from '../observer.ts';
+import type { PoolObserver, PoolUsage } from '../../base/observer.ts';
 
 /** How long a transaction may run before it yields to the event loop, which accepts one new connection at each turn. */
 const TURN_MS = 4;

@@ -2,7 +2,7 @@ import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { currentDate, performance } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { Observer } from '../../telemetry/hooks.ts';
+import type { Observer } from '../../base/observer.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
 import { isHealthCheck } from '../routes.ts';

@@ -5,7 +5,7 @@ import { currentDate, randomUUID, setTimeout } from '../../base/runtime.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorReply, failureMessage } from '../message/failures.ts';
 import type { HeaderList } from '../message/reply.ts';
-import type { RequestObserver } from '../../telemetry/hooks.ts';
+import type { RequestObserver } from '../../base/observer.ts';
 import { REQUEST } from '../middleware/request-log.ts';
 
 /** The interval of checks of a request whose body is not read yet. */

@@ -12,7 +12,7 @@ import { isHealthCheck, routeOf } from '../routes.ts';
 import { RequestIntake } from '../message/request-intake.ts';
 import { ClientErrorHandler } from './client-errors.ts';
 import type { HeaderList } from '../message/reply.ts';
-import type { RequestObserver } from '../../telemetry/hooks.ts';
+import type { RequestObserver } from '../../base/observer.ts';
 import { callerOf } from '../../limits/caller.ts';
 import { SlowReaderGuard } from './slow-readers.ts';
 

@@ -5,7 +5,7 @@ import { type Payload, textPayload, valuePayload } from '../payload.ts';
 import type { Procedure } from '../procedures.ts';
 import { AppError } from '../../base/errors.ts';
 import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
-import type { CallObservation } from '../../telemetry/hooks.ts';
+import type { CallObservation } from '../../base/observer.ts';
 import type { ToolCallContext } from './session.ts';
 import { assertFlat, failureInTerms } from './terms.ts';
 import { holdsTextsOfOthers } from './tools.ts';

@@ -7,7 +7,7 @@ import { parseJson, valuePayload } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
 import { AppError } from '../../base/errors.ts';
 import type { BodyReader } from '../../http/message/body.ts';
-import type { CallObservation } from '../../telemetry/hooks.ts';
+import type { CallObservation } from '../../base/observer.ts';
 import { requestContextOf } from '../request-context.ts';
 import { type FailureContext, failureOf, toAppError } from '../../http/message/failures.ts';
 import { queryText, sendToGet } from './get.ts';

@@ -6,7 +6,7 @@ import { clearTimeout, performance, setTimeout } from '../../../base/runtime.ts'
 import type { Deadline } from '../../../base/deadline.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { Parameter } from '../../connection.ts';
-import type { PoolObserver, PoolUsage } from '../../observer.ts';
+import type { PoolObserver, PoolUsage } from '../../../base/observer.ts';
 import { type RowMaker, rowMaker } from '../binding/binding.ts';
 import { FileFault } from '../errors.ts';
 import { unpack } from '../binding/rows.ts';
