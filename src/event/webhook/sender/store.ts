@@ -25,7 +25,6 @@ export const TEST_TYPE = 0;
 const PULLED_AT_ONCE = 100;
 const MOST_WAITING = 1000;
 const GONE = 410;
-const SWEPT_AT_ONCE = 500;
 const DAY_MS = 86_400_000;
 
 /**
@@ -400,5 +399,4 @@ export const sweepDeliveries = (
         .limit(take)
         .getMany(),
     (tx, rows) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }),
-    SWEPT_AT_ONCE,
   );
