@@ -1,5 +1,5 @@
 import { closestMatch } from 'leven';
-import { plain } from './nearest.ts';
+import { plain, sorted } from './nearest.ts';
 
 /** The least length of a name that is compared, and the least length of one in which two letters may be wrong. */
 const LEAST_LENGTH = 4;
@@ -19,8 +19,6 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['trustedproxies', 'TRUST_PROXY'],
   ['corsallowedorigins', 'CORS_ORIGINS'],
 ]);
-
-const sorted = (word: string): string => Array.from(word).toSorted().join('');
 
 /** The letters of a name that may be wrong; of a short one only its length may differ. */
 const slips = ({ length }: string): number => (length <= LEAST_LENGTH ? 0 : length < LONG_LENGTH ? 1 : 2);
