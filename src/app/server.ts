@@ -254,7 +254,9 @@ export const serve = async <Demo>(config: Config, kit: DemoAndSandbox<Demo>): Pr
   void told?.then(() => isOpen || process.exit(0));
   const metrics = await openMetrics(config);
   const traces = await openTraces(config, log);
-  const context = await open(config, log, { observer: observerOf([metrics, traces].flatMap((one) => one?.observer ?? [])) });
+  const context = await open(config, log, {
+    observer: observerOf([metrics, traces].flatMap((one) => one?.observer ?? [])),
+  });
   isOpen = true;
   const stopTime = new StopTime(config.shutdownTimeoutMs);
   let metricsServer: MetricsServer | undefined;
