@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { kindOf } from './issues.ts';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
 import { label, noneOf, NOT_IN_LINK, prose, text } from './text.ts';
-import { kindOf } from './zod-messages.ts';
 
 // A host is a name in any script, an IPv4 address, or an IPv6 address in brackets; user info is refused, since a link with a
 // password in it is a trap. Blocks of the scripts, without blanks, invisible characters and signs that browsers read as `/`,
@@ -224,3 +224,33 @@ export const page = <T extends z.ZodType>(item: T) =>
     hasMore: z.boolean().describe('Whether more records follow'),
     nextCursor: z.string().nullable().describe('Send it as `cursor` to get the records that follow; null at the end'),
   });
+
+/** zod ignores a member of this name, and its sender would believe that it was stored. */
+const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
+    ctx.addIssue({
+      code: 'custom',
+      path: ['__proto__'],
+      message: 'is not a usable name: no member may have it',
+      params: { code: 'invalid_key' },
+    });
+  }
+  return value;
+};
+
+/** An object of an input whose members have names of the caller's own, `max` of them at most. */
+export const mapOf = <K extends z.ZodString, V extends z.ZodType>(name: K, value: V, max: number) =>
+  z
+    .preprocess(refuseProto, z.record(name, value))
+    .check((ctx) => {
+      const count = Object.keys(ctx.value).length;
+      if (count > max) {
+        ctx.issues.push({
+          code: 'custom',
+          input: ctx.value,
+          message: `must hold at most ${max} members, holds ${count}`,
+          params: { code: 'too_big' },
+        });
+      }
+    })
+    .meta({ maxProperties: max });

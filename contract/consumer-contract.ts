@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { Count, Timestamp } from './common.ts';
+import { Count, mapOf, Timestamp } from './common.ts';
 import { exampleContract } from './examples.ts';
 import { inBytes, lengths, MAX_CONTRACT_BYTES, MAX_CONTRACTS, MAX_NEEDED_MEMBERS, MAX_NEEDS } from './limits.ts';
-import { mapOf } from './maps.ts';
 import { noInput, procedure, router } from './procedure.ts';
 import { form, keyless, line, text, words } from './text.ts';
 

@@ -37,9 +37,7 @@ export {
 export * from './errors.ts';
 export { eventCursorHint, eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
-export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
-export { holdsKey, withoutKeys } from './masking.ts';
-export { type Advise, issuesOf, pointerOf } from './issues.ts';
+export { type Advise, excerpt, excerptOf, issuesOf, kindOf, MAX_EXCERPT, pointerOf } from './issues.ts';
 export * from './limits.ts';
 export { type InputParts, inputPartsOf, markParts } from './input-parts.ts';
 export { measuredIn, partsOf } from './parts.ts';
@@ -63,6 +61,7 @@ export {
   STREAM_TYPE,
   type StreamRoute,
 } from './procedure.ts';
+export { holdsKey, withoutKeys } from './text.ts';
 export {
   type DeliveryState,
   deliveryStates,
@@ -72,4 +71,3 @@ export {
   type WebhookState,
   webhookStates,
 } from './webhook.ts';
-export { kindOf } from './zod-messages.ts';

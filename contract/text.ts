@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { holdsKey } from './masking.ts';
+import { KEY_PREFIX } from './limits.ts';
 
 // Of each kind of text the characters that it must not hold, as they stand between the brackets of a regular expression.
 // Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
@@ -197,3 +197,21 @@ const UNSEEN = new RegExp(`[\\x7f-\u009f${MARKS}\u2028\u2029${DIRECTIONS}]`, 'g'
 
 /** A text, JSON for example, with what is unseen in it escaped; the control characters below U+0020 stay. */
 export const escapeUnseen = (value: string): string => value.replaceAll(UNSEEN, escapeOf);
+
+/** A character as it stands, or percent-encoded, as often as that was done. */
+const encoded = (plain: string, digits: string): string => `(?:${plain}|%(?:25)*${digits})`;
+
+const digitsOf = (character: string): string =>
+  `(?:${character.charCodeAt(0).toString(16)}|${character.toUpperCase().charCodeAt(0).toString(16)})`;
+
+/** The beginning of an API key, in whatever case and encoding, and all that may belong to it. */
+const KEYS = new RegExp(
+  `${Array.from(KEY_PREFIX, (character) => encoded(character, digitsOf(character))).join('')}${encoded('[0-9a-z]', '(?:3[0-9]|[46][1-9a-f]|[57][0-9a])')}+`,
+  'gi',
+);
+
+/** Whether a text has an API key in it, or a part of one that can be told. */
+export const holdsKey = (text: string): boolean => text.search(KEYS) !== -1;
+
+/** A text with the API keys in it masked. All that is kept or logged goes through here. */
+export const withoutKeys = (text: string): string => text.replaceAll(KEYS, `${KEY_PREFIX}…`);

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, Timestamp, wholeNumber } from './common.ts';
+import { Author, AvatarUrl, Count, HttpUrl, Id, mapOf, SocialLink, Timestamp, wholeNumber } from './common.ts';
 import { exampleUser } from './examples.ts';
 import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
-import { mapOf } from './maps.ts';
 import { noInput, procedure, router, Scope, scopes } from './procedure.ts';
 import { form, keyless, label, line, prose, text } from './text.ts';
 

@@ -7,7 +7,7 @@ import { AppError } from '../base/errors.ts';
 import { trpcTransport } from '../rpc/trpc/api.ts';
 import { mcpTransport } from '../rpc/mcp/http.ts';
 import { MCP_PATH } from '../http/routes.ts';
-import { site } from '../site/site.ts';
+import { lazily } from '../site/serve.ts';
 import { BodyReader } from '../http/message/body.ts';
 import { errorDocs, errorHandler } from '../http/message/failures.ts';
 import { wellFormed } from '../http/middleware/preconditions.ts';
@@ -56,7 +56,8 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
       stopping: c.lifecycle.stopping.signal,
     }),
   );
-  app.use(site(c));
+  // Most instances answer calls only: the pages and their libraries are loaded at the first request for one.
+  app.use(lazily(async () => (await import('../site/site.ts')).site(c)));
   app.use(({ path }) => {
     const hint = unknownPath(path);
     throw new AppError('ROUTE_NOT_FOUND', { ...(hint !== undefined && { hint }) });

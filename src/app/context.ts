@@ -1,35 +1,13 @@
 import type { Logger } from 'pino';
 import { currentDate } from '../base/runtime.ts';
-import { auditEnd, sweepEvents, systemActor } from '../auth/audit/log.ts';
-import { closeFeed, sweepOldEvents } from '../event/outbox/feed.ts';
+import { closeFeed } from '../event/outbox/feed.ts';
 import { EventRelay } from '../event/outbox/relay.ts';
-import { sweepKeys } from '../auth/key-sweep.ts';
-import { quotaOf as userQuota, sweepQuotas } from '../auth/quotas.ts';
-import { sweepUses } from '../consumers/use/counts.ts';
-import { sweepFailedCalls } from '../consumers/use/failed-calls.ts';
 import { UseRecorder } from '../consumers/use/recorder.ts';
-import { sweepConsumerUses } from '../consumers/use/store.ts';
 import { KeyVerifier } from '../auth/verifier.ts';
-import { ContentReads } from '../content/read/reads.ts';
-import { Publisher } from '../content/write/publisher.ts';
-import { Toggles } from '../content/engagement/service.ts';
-import { TagDictionary } from '../content/tag/dictionary.ts';
-import { ViewCounts } from '../content/write/view-counts.ts';
 import type { DatabaseOptions } from '../db/connection.ts';
 import { Database } from '../db/database.ts';
 import { Deadline } from '../base/deadline.ts';
-import { eventReads } from '../event/reads.ts';
-import type { EventContext } from '../event/service.ts';
 import { EventTails } from '../event/tails.ts';
-import { readShown } from '../content/records.ts';
-import { findTags } from '../content/tag/service.ts';
-import { gameKind } from '../game/kind.ts';
-import { gameSummaryView } from '../game/view.ts';
-import type { GameContext } from '../game/service.ts';
-import { sweepRecords } from '../auth/idempotency/records.ts';
-import { Writes } from '../auth/idempotency/writes.ts';
-import { imageKind } from '../image/kind.ts';
-import { imagePostSummaryView } from '../image/view.ts';
 import { Maintenance } from '../rpc/maintenance/maintenance.ts';
 import { OverloadProtection } from '../limits/overload/overload-protection.ts';
 import { openLimits } from '../limits/rate-limit/limits.ts';
@@ -38,37 +16,22 @@ import type { Routers } from '../rpc/procedures.ts';
 import { TailPlaces } from '../rpc/trpc/tail-places.ts';
 import type { Config } from '../config/config.ts';
 import { DatabaseFigures } from './database-figures.ts';
-import { checkPagesNightly } from './deployment/pages.ts';
 import { CopyHold, placeOf } from './deployment/place.ts';
-import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
+import { InstanceRegistry } from './instances/registry.ts';
 import { Renewal } from './renewal.ts';
-import { Sweeper } from './sweeper.ts';
+import { openRouters } from './routers.ts';
+import { expiringRows, Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
-import { SearchIndex } from '../search/search-index.ts';
-import type { Observer } from '../telemetry/hooks.ts';
+import type { Observer } from '../base/observer.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import type { send } from '../event/webhook/sender/send.ts';
-import { sweepSecrets, WebhookSecrets } from '../event/webhook/secrets.ts';
+import { WebhookSecrets } from '../event/webhook/secrets.ts';
 import { WebhookSender } from '../event/webhook/sender/sender.ts';
-import { sweepChallenges } from '../event/webhook/sender/challenges.ts';
-import { sweepDeliveries } from '../event/webhook/deliveries.ts';
-import { profileReads, readUsers } from '../user/reads.ts';
-import { userSummaryView } from '../user/view.ts';
 
 /** The default time limit for storing buffered changes. */
 const CLOSE_MS = 10_000;
-
-/** How events read the records that they are about. */
-const recordsOfEvents: EventContext['readShown'] = {
-  game: (reader, ids) => readShown(reader, gameKind, ids, gameSummaryView),
-  image: (reader, ids) => readShown(reader, imageKind, ids, imagePostSummaryView),
-  user: async (reader, ids) =>
-    new Map(Array.from(await readUsers(reader, ids), ([id, user]) => [id, userSummaryView(user)])),
-  tag: async (reader, slugs) =>
-    new Map(Array.from(await findTags(reader, slugs), ([sought, { name, slug }]) => [sought, { name, slug }])),
-};
 
 /** Everything the service depends on. */
 export interface Context extends RpcContext {
@@ -100,6 +63,26 @@ interface Substitutes extends Pick<DatabaseOptions, 'connect'> {
   deliver?: typeof send;
 }
 
+/** Connects to the database of the service. */
+const openDatabase = (
+  config: Config,
+  log: Logger,
+  { observer, connect }: Pick<DatabaseOptions, 'observer' | 'connect'>,
+): Promise<Database> =>
+  Database.open(config.databaseUrl, schema, {
+    statementMs: config.requestTimeoutMs,
+    readUrl: config.databaseReadUrl,
+    maxLagMs: config.maxReplicaLagMs,
+    onLag: (replica, lagMs, isFresh) => {
+      if (isFresh) log.info({ replica }, 'a replica has caught up: reads use it again');
+      else if (lagMs === Infinity) log.warn({ replica }, 'a replica cannot be reached, or is empty, and is not used');
+      else log.warn({ replica, lagMs }, 'a replica lags behind by more than REPLICA_MAX_LAG, and is not used');
+    },
+    observer,
+    recordsEvents: config.recordsEvents,
+    connect,
+  });
+
 /** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE, ConfigError */
 export const openContext = async (
   config: Config,
@@ -110,34 +93,9 @@ export const openContext = async (
 ): Promise<Context> => {
   // Before the database is opened, since a key that cannot be used ends the start.
   const secrets = new WebhookSecrets(config);
-  const db = await Database.open(config.databaseUrl, schema, {
-    statementMs: config.requestTimeoutMs,
-    readUrl: config.databaseReadUrl,
-    maxLagMs: config.maxReplicaLagMs,
-    onLag: (replica, lagMs, isFresh) => {
-      if (isFresh) log.info({ replica }, 'a replica has caught up: reads use it again');
-      else if (lagMs === Infinity) log.warn({ replica }, 'a replica cannot be reached, or is empty, and is not used');
-      else log.warn({ replica, lagMs }, 'a replica lags behind by more than REPLICA_MAX_LAG, and is not used');
-    },
-    observer: observer?.database,
-    recordsEvents: config.recordsEvents,
-    connect,
-  });
+  const db = await openDatabase(config, log, { observer: observer?.database, connect });
   const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
   const maintenance = new Maintenance(db.background, log, config.isReadOnly);
-  const tags = new TagDictionary(db);
-  const search = new SearchIndex(db);
-  const writes = new Writes(db, now);
-  const quotaOf: GameContext['quotaOf'] = (caller) => limits && userQuota(caller, now());
-  const content: Pick<GameContext, 'db' | 'now' | 'tags' | 'writes' | 'publisher' | 'toggles' | 'quotaOf'> = {
-    db,
-    now,
-    tags,
-    writes,
-    publisher: new Publisher(db, writes, now, quotaOf),
-    toggles: new Toggles(db, writes, now),
-    quotaOf,
-  };
   const uses = config.recordsUse ? new UseRecorder(db.background, log, now, maintenance) : undefined;
   const sender = new WebhookSender(db, {
     log,
@@ -149,14 +107,17 @@ export const openContext = async (
     deliver,
     isAlone: config.sandbox,
   });
-  const events = eventReads(db);
+  const routers = openRouters(
+    { db, now, log, limits, maintenance },
+    { uses, webhook: { policy: config.webhooks, secrets, onWork: sender.poke } },
+  );
   const tails = new EventTails({
     db: db.background,
     isOn: config.recordsEvents,
     now,
     log,
-    events,
-    readShown: recordsOfEvents,
+    events: routers.event.events,
+    readShown: routers.event.readShown,
   });
   return {
     config,
@@ -164,62 +125,16 @@ export const openContext = async (
     now,
     db,
     requests: new RecentRequests(config.slowRequestMs),
-    auth: {
-      keys: new KeyVerifier(db, log, now, maintenance),
-      uses,
-    },
+    auth: { keys: new KeyVerifier(db, log, now, maintenance), uses },
     protection: { limits, maintenance, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
-    routers: {
-      game: {
-        ...content,
-        kind: gameKind,
-        reads: new ContentReads(db, tags, search, gameKind),
-        views: new ViewCounts(db.background, log, gameKind, { first: limits?.firstViews, pause: maintenance }),
-      },
-      image: {
-        ...content,
-        kind: imageKind,
-        reads: new ContentReads(db, tags, search, imageKind),
-        views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
-      },
-      user: { db, now, profiles: profileReads(db), search, writes },
-      event: { db, now, events, readShown: recordsOfEvents },
-      webhook: { db, now, writes, policy: config.webhooks, secrets, onWork: sender.poke },
-      apiKey: { db, now, writes, uses },
-      consumerContract: { db, now, writes },
-    },
+    routers,
     observer,
     tails,
     tailPlaces: new TailPlaces(),
     lifecycle: {
       indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
       renewal: new Renewal(db, secrets, log, maintenance),
-      sweeper: new Sweeper(
-        [
-          { name: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
-          { name: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
-          {
-            name: 'keys',
-            sweep: async () =>
-              (await sweepKeys(db.background, auditEnd(now(), config.auditRetentionDays), systemActor(now()))) > 0,
-          },
-          { name: 'events', sweep: () => sweepOldEvents(db.background, now(), config.eventRetentionDays) },
-          {
-            name: 'deliveries of webhooks',
-            sweep: () => sweepDeliveries(db.background, now(), config.eventRetentionDays),
-          },
-          { name: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
-          { name: 'replaced secrets of webhooks', sweep: () => sweepSecrets(db.background, now()) },
-          { name: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
-          { name: 'uses of consumers', sweep: () => sweepConsumerUses(db.background, now()) },
-          { name: 'failed calls', sweep: () => sweepFailedCalls(db.background, now()) },
-          { name: 'counts of quotas', sweep: () => sweepQuotas(db.background, now()) },
-          { name: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
-          { name: 'checks of pages', sweep: () => checkPagesNightly(db, now(), log) },
-        ],
-        log,
-        { pause: maintenance },
-      ),
+      sweeper: new Sweeper(expiringRows(db, config, now, log), log, { pause: maintenance }),
       relay: new EventRelay(db, {
         log,
         now,

@@ -11,7 +11,7 @@ import { securityHeaders } from '../http/middleware/security-headers.ts';
 import { HttpServer, type HttpServerOptions } from '../http/server/http-server.ts';
 import { LoadShedder } from '../http/server/load-shedder.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';
-import { compositeObserver } from '../telemetry/composite.ts';
+import { observerOf } from '../telemetry/observers.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import { build, version } from '../base/version.ts';
 import { createApp } from './app.ts';
@@ -254,7 +254,9 @@ export const serve = async <Demo>(config: Config, kit: DemoAndSandbox<Demo>): Pr
   void told?.then(() => isOpen || process.exit(0));
   const metrics = await openMetrics(config);
   const traces = await openTraces(config, log);
-  const context = await open(config, log, { observer: compositeObserver(metrics?.observer, traces?.observer) });
+  const context = await open(config, log, {
+    observer: observerOf([metrics, traces].flatMap((one) => one?.observer ?? [])),
+  });
   isOpen = true;
   const stopTime = new StopTime(config.shutdownTimeoutMs);
   let metricsServer: MetricsServer | undefined;

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from '../base/runtime.ts';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
 import type { MetricsDocument, MetricsServer } from '../http/server/metrics-server.ts';
-import type { Observer } from '../telemetry/hooks.ts';
+import type { Observer } from '../base/observer.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import type { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { Traces } from '../telemetry/tracing/traces.ts';

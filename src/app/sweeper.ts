@@ -1,7 +1,22 @@
 import type { Logger } from 'pino';
-import { randomNumber } from '../base/runtime.ts';
+import { auditEnd, sweepEvents, systemActor } from '../auth/audit/log.ts';
+import { sweepRecords } from '../auth/idempotency/records.ts';
+import { sweepKeys } from '../auth/key-sweep.ts';
+import { sweepQuotas } from '../auth/quotas.ts';
 import { BackgroundJob } from '../base/background-job.ts';
+import { randomNumber } from '../base/runtime.ts';
+import type { Config } from '../config/config.ts';
+import { sweepUses } from '../consumers/use/counts.ts';
+import { sweepFailedCalls } from '../consumers/use/failed-calls.ts';
+import { sweepConsumerUses } from '../consumers/use/store.ts';
 import type { WritePause } from '../db/batching/write-buffer.ts';
+import type { Database } from '../db/database.ts';
+import { sweepOldEvents } from '../event/outbox/feed.ts';
+import { sweepSecrets } from '../event/webhook/secrets.ts';
+import { sweepChallenges } from '../event/webhook/sender/challenges.ts';
+import { sweepDeliveries } from '../event/webhook/deliveries.ts';
+import { checkPagesNightly } from './deployment/pages.ts';
+import { sweepInstances } from './instances/registry.ts';
 
 const MINUTE_MS = 60_000;
 /** The interval of sweeps; the first one comes within this time, too. */
@@ -16,6 +31,32 @@ export interface Expiring {
   /** Removes some expired rows. Resolves to whether there may be more. */
   sweep: () => Promise<boolean>;
 }
+
+/** What expires in a service, and the pages of an SQLite file, which are checked at night. */
+export const expiringRows = (
+  database: Database,
+  { auditRetentionDays, eventRetentionDays }: Pick<Config, 'auditRetentionDays' | 'eventRetentionDays'>,
+  now: () => Date,
+  log: Logger,
+): Expiring[] => {
+  const db = database.background;
+  const keysEnd = (): Date => auditEnd(now(), auditRetentionDays);
+  return [
+    { name: 'idempotency records', sweep: () => sweepRecords(db, now()) },
+    { name: 'audit entries', sweep: () => sweepEvents(db, now(), auditRetentionDays) },
+    { name: 'keys', sweep: async () => (await sweepKeys(db, keysEnd(), systemActor(now()))) > 0 },
+    { name: 'events', sweep: () => sweepOldEvents(db, now(), eventRetentionDays) },
+    { name: 'deliveries of webhooks', sweep: () => sweepDeliveries(db, now(), eventRetentionDays) },
+    { name: 'challenges of webhooks', sweep: () => sweepChallenges(db, now()) },
+    { name: 'replaced secrets of webhooks', sweep: () => sweepSecrets(db, now()) },
+    { name: 'counts of key uses', sweep: () => sweepUses(db, now()) },
+    { name: 'uses of consumers', sweep: () => sweepConsumerUses(db, now()) },
+    { name: 'failed calls', sweep: () => sweepFailedCalls(db, now()) },
+    { name: 'counts of quotas', sweep: () => sweepQuotas(db, now()) },
+    { name: 'rows of instances', sweep: () => sweepInstances(db, now()) },
+    { name: 'checks of pages', sweep: () => checkPagesNightly(database, now(), log) },
+  ];
+};
 
 /** Removes expired rows in the background, in small batches. Any number of processes may run one. */
 export class Sweeper {

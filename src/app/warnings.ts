@@ -42,61 +42,46 @@ export interface Warning {
 
 const endOfNode = (nodeVersion: string): string | undefined => END_OF_NODE[nodeVersion.split('.', 1)[0] ?? ''];
 
+const when = (isSo: boolean, message: string): Warning[] => (isSo ? [{ message }] : []);
+const forEach = (paths: readonly string[], message: string): Warning[] => paths.map((path) => ({ path, message }));
+
 /** Warnings of settings that expose data or callers' rates, or may lose stored data, and of an outdated Node.js. */
-export const warningsOf = ({
-  databaseUrl,
-  workers,
-  secretFiles,
-  uid,
-  inContainer,
-  countsApart,
-  lacksWebhookKey,
-  isDurable,
-  nodeVersion,
-  now,
-}: RuntimeFacts): Warning[] => [
-  ...(uid === 0 && !inContainer
-    ? [{ message: 'runs as root: give the service an account of its own, which owns its data and nothing else' }]
-    : []),
-  ...(countsApart
-    ? [{ message: 'each worker counts rates by itself: with REDIS_URL they count together, and as RATE_LIMIT says' }]
-    : []),
-  ...(workers > 1 && databaseUrl.startsWith('sqlite:')
-    ? [
-        {
-          message: `WORKERS is ${workers}, and SQLite takes the writes of one process at a time: use WORKERS=1, or MySQL or MariaDB`,
-        },
-      ]
-    : []),
-  ...(lacksWebhookKey
-    ? [
-        {
-          message:
-            'no webhook can be created: set WEBHOOK_SECRET_KEY, which their secrets are encrypted with; docs/operations.md tells how',
-        },
-      ]
-    : []),
-  ...(databaseUrl.startsWith('sqlite:') ? openToOthers(sqliteFile(databaseUrl)) : []).map((path) => ({
-    path,
-    message: 'other users of this machine may read the database: chmod 600 it',
-  })),
-  ...secretFiles.filter(isOpenToAll).map((path) => ({
-    path,
-    message: 'other users of this machine may read this secret: chmod 640 it, or less',
-  })),
-  ...(isDurable
-    ? []
-    : [
-        {
-          message:
-            'a power loss may lose what callers were told is stored: set innodb_flush_log_at_trx_commit=1 on the server',
-        },
-      ]),
-  ...(now.toISOString().slice(0, 10) > (endOfNode(nodeVersion) ?? '9999')
-    ? [
-        {
-          message: `Node.js ${nodeVersion} gets no security fixes since ${endOfNode(nodeVersion)}: it still works, but update to a maintained version of Node.js 24 or newer`,
-        },
-      ]
-    : []),
-];
+export const warningsOf = (facts: RuntimeFacts): Warning[] => {
+  const { databaseUrl, workers, secretFiles, uid, inContainer, nodeVersion, now } = facts;
+  const isSqlite = databaseUrl.startsWith('sqlite:');
+  const nodeEnds = endOfNode(nodeVersion);
+  return [
+    ...when(
+      uid === 0 && !inContainer,
+      'runs as root: give the service an account of its own, which owns its data and nothing else',
+    ),
+    ...when(
+      facts.countsApart,
+      'each worker counts rates by itself: with REDIS_URL they count together, and as RATE_LIMIT says',
+    ),
+    ...when(
+      workers > 1 && isSqlite,
+      `WORKERS is ${workers}, and SQLite takes the writes of one process at a time: use WORKERS=1, or MySQL or MariaDB`,
+    ),
+    ...when(
+      facts.lacksWebhookKey,
+      'no webhook can be created: set WEBHOOK_SECRET_KEY, which their secrets are encrypted with; docs/operations.md tells how',
+    ),
+    ...forEach(
+      isSqlite ? openToOthers(sqliteFile(databaseUrl)) : [],
+      'other users of this machine may read the database: chmod 600 it',
+    ),
+    ...forEach(
+      secretFiles.filter(isOpenToAll),
+      'other users of this machine may read this secret: chmod 640 it, or less',
+    ),
+    ...when(
+      !facts.isDurable,
+      'a power loss may lose what callers were told is stored: set innodb_flush_log_at_trx_commit=1 on the server',
+    ),
+    ...when(
+      now.toISOString().slice(0, 10) > (nodeEnds ?? '9999'),
+      `Node.js ${nodeVersion} gets no security fixes since ${nodeEnds}: it still works, but update to a maintained version of Node.js 24 or newer`,
+    ),
+  ];
+};

@@ -2,65 +2,48 @@ import * as crypto from 'node:crypto';
 import * as timers from 'node:timers/promises';
 import { V7Generator } from 'uuidv7';
 
-/**
- * Clocks, timers, random numbers and ids: all that differs from run to run. The service takes them from this module only, so
- * that a simulation can give it a time of its own, and one seed. Names of Node.js mean the same here.
- */
-export interface Runtime {
-  /** Milliseconds since 1970. */
-  now: () => number;
-  /** The monotonic clock. */
-  performance: Pick<typeof globalThis.performance, 'now' | 'timeOrigin'>;
-  setTimeout: (callback: () => void, ms: number) => NodeJS.Timeout;
-  clearTimeout: (timer: NodeJS.Timeout | number | undefined) => void;
-  setInterval: (callback: () => void, ms: number) => NodeJS.Timeout;
-  clearInterval: (timer: NodeJS.Timeout | undefined) => void;
-  setImmediate: (callback: () => void) => NodeJS.Immediate;
-  clearImmediate: (immediate: NodeJS.Immediate | undefined) => void;
-  /** Resolves after milliseconds, as `setTimeout` of `node:timers/promises`. */
-  sleep: <T = void>(ms: number, value?: T, options?: { ref?: boolean; signal?: AbortSignal }) => Promise<T>;
-  /** Resolves in the next turn of the event loop, as `setImmediate` of `node:timers/promises`. */
-  nextTurn: () => Promise<void>;
-  /** A signal that is aborted after milliseconds. */
-  timeoutSignal: (ms: number) => AbortSignal;
-  /** From 0 to 1, without 1. */
-  randomNumber: () => number;
-  /** From `min` to `max`, without `max`. */
-  randomInt: (min: number, max: number) => number;
-  randomBytes: (size: number) => Buffer;
-  randomUUID: () => string;
-  /** A UUIDv7 of a time in milliseconds: a later one of the same time sorts behind it. */
-  timedUUID: (ms: number) => string;
-}
-
 const generator = new V7Generator();
 /** An id never holds another instant than its record's `created_at`, even when the clock went back. */
 const ROLLBACK_ALLOWANCE_MS = 0;
 
-/** The runtime of production. It reads globals at each call, since tests mock them. */
-const nodeRuntime: Runtime = {
-  now: () => Date.now(),
+/**
+ * Clocks, timers, random numbers and ids: all that differs from run to run. The service takes them from this module only, so
+ * that a simulation can give it a time of its own, and one seed. Names of Node.js mean the same here. It reads globals at each
+ * call, since tests mock them.
+ */
+const nodeRuntime = {
+  /** Milliseconds since 1970. */
+  now: (): number => Date.now(),
+  /** The monotonic clock. */
   performance: {
-    now: () => globalThis.performance.now(),
-    get timeOrigin() {
+    now: (): number => globalThis.performance.now(),
+    get timeOrigin(): number {
       return globalThis.performance.timeOrigin;
     },
   },
-  setTimeout: (callback, ms) => globalThis.setTimeout(callback, ms),
-  clearTimeout: (timer) => globalThis.clearTimeout(timer),
-  setInterval: (callback, ms) => globalThis.setInterval(callback, ms),
-  clearInterval: (timer) => globalThis.clearInterval(timer),
-  setImmediate: (callback) => globalThis.setImmediate(callback),
-  clearImmediate: (immediate) => globalThis.clearImmediate(immediate),
-  sleep: (ms, value, options) => timers.setTimeout(ms, value, options),
-  nextTurn: () => timers.setImmediate(),
-  timeoutSignal: (ms) => AbortSignal.timeout(ms),
-  randomNumber: () => Math.random(),
-  randomInt: (min, max) => crypto.randomInt(min, max),
-  randomBytes: (size) => crypto.randomBytes(size),
-  randomUUID: () => crypto.randomUUID(),
-  timedUUID: (ms) => generator.generateOrResetCore(ms, ROLLBACK_ALLOWANCE_MS).toString(),
+  setTimeout: (callback: () => void, ms: number): NodeJS.Timeout => globalThis.setTimeout(callback, ms),
+  clearTimeout: (timer: NodeJS.Timeout | number | undefined): void => globalThis.clearTimeout(timer),
+  setInterval: (callback: () => void, ms: number): NodeJS.Timeout => globalThis.setInterval(callback, ms),
+  clearInterval: (timer: NodeJS.Timeout | undefined): void => globalThis.clearInterval(timer),
+  setImmediate: (callback: () => void): NodeJS.Immediate => globalThis.setImmediate(callback),
+  clearImmediate: (immediate: NodeJS.Immediate | undefined): void => globalThis.clearImmediate(immediate),
+  /** Resolves after milliseconds, as `setTimeout` of `node:timers/promises`. */
+  sleep: <T = void>(ms: number, value?: T, options?: { ref?: boolean; signal?: AbortSignal }): Promise<T> =>
+    timers.setTimeout(ms, value, options),
+  /** Resolves in the next turn of the event loop, as `setImmediate` of `node:timers/promises`. */
+  nextTurn: (): Promise<void> => timers.setImmediate(),
+  /** A signal that is aborted after milliseconds. */
+  timeoutSignal: (ms: number): AbortSignal => AbortSignal.timeout(ms),
+  /** From 0 to 1, without 1. */
+  randomNumber: (): number => Math.random(),
+  /** From `min` to `max`, without `max`. */
+  randomInt: (min: number, max: number): number => crypto.randomInt(min, max),
+  randomBytes: (size: number): Buffer => crypto.randomBytes(size),
+  randomUUID: (): string => crypto.randomUUID(),
+  /** A UUIDv7 of a time in milliseconds: a later one of the same time sorts behind it. */
+  timedUUID: (ms: number): string => generator.generateOrResetCore(ms, ROLLBACK_ALLOWANCE_MS).toString(),
 };
+export type Runtime = typeof nodeRuntime;
 
 let runtime = nodeRuntime;
 

@@ -3,7 +3,7 @@ import type { Deadline } from '../base/deadline.ts';
 import type { DatabaseFault } from '../base/errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
 import type { Direction, RunStatement } from './migration/run.ts';
-import type { DatabaseObserver } from './observer.ts';
+import type { DatabaseObserver } from '../base/observer.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
 export type Parameter = string | number | null | Uint8Array;

@@ -1,7 +1,7 @@
 import { clearTimeout, performance, randomNumber, setTimeout } from '../base/runtime.ts';
 import type { Deadline } from '../base/deadline.ts';
 import type { DatabaseFault } from '../base/errors.ts';
-import type { DatabaseObserver, RetryCause } from './observer.ts';
+import type { DatabaseObserver, RetryCause } from '../base/observer.ts';
 
 /** The attempts of a transaction that keeps losing conflicts, without a deadline. */
 const MAX_ATTEMPTS = 12;

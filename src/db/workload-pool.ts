@@ -14,7 +14,7 @@ import {
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { readerOf, transactionOf } from './manager.ts';
-import type { DatabaseObserver } from './observer.ts';
+import type { DatabaseObserver } from '../base/observer.ts';
 import { RetryPolicy } from './retry-policy.ts';
 
 /** The maximum charge for a statement or a transaction, in milliseconds: expensive ones take as long without waiting. */

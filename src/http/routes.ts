@@ -1,5 +1,5 @@
 import { procedures, streams } from '../../contract/index.ts';
-import type { Route } from '../telemetry/hooks.ts';
+import type { Route } from '../base/observer.ts';
 
 /** Below it there are calls alone, and no pages. */
 export const API_PREFIX = '/api/';

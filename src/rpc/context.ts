@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../limits/overload/overload-protection.ts';
 import type { Limits } from '../limits/rate-limit/limits.ts';
-import type { Observer } from '../telemetry/hooks.ts';
+import type { Observer } from '../base/observer.ts';
 
 /** The dependencies of calls, by any transport. */
 export interface RpcContext {

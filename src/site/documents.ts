@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { operations } from '../../contract/index.ts';
 import { escapeUnseen } from '../../contract/text.ts';
@@ -12,10 +13,11 @@ interface ServedDocument {
   paths: Record<string, unknown>;
 }
 
-const files: Record<string, ServedDocument> = {
-  '/openapi.json': require('#openapi/openapi.json') as ServedDocument,
-  '/openapi-3.0.json': require('#openapi/openapi-3.0.json') as ServedDocument,
-};
+/** The paths that serve documents. */
+export const documentPaths: readonly string[] = ['/openapi.json', '/openapi-3.0.json'];
+
+const read = (path: string): ServedDocument =>
+  JSON.parse(readFileSync(require.resolve(`#openapi${path}`), 'utf8')) as ServedDocument;
 
 /** The paths in the order of the contract; the files have them by name. */
 const inOrder = (paths: ServedDocument['paths']) =>
@@ -52,12 +54,9 @@ const plain = (url: string): string =>
 export const withAddress = (document: string, base: string): string =>
   document.replaceAll(EXAMPLE_ADDRESS, plain(base));
 
-/** The paths that serve documents. */
-export const documentPaths: readonly string[] = Object.keys(files);
-
 /** The document of a path as JSON, with the example address until `withAddress` replaces it. */
 export const documentAt = (path: string, config: Config): string =>
-  escapeUnseen(JSON.stringify(published(files[path]!, config)));
+  escapeUnseen(JSON.stringify(published(read(path), config)));
 
 /** All of them, by their paths. */
 export const documents = (config: Config): [path: string, json: string][] =>

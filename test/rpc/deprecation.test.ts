@@ -12,7 +12,7 @@ import { jsonOf } from '../../src/http/message/reply.ts';
 import { Calls } from '../../src/rpc/call.ts';
 import { type Procedure, replyOf } from '../../src/rpc/procedures.ts';
 import { trpcTransport } from '../../src/rpc/trpc/api.ts';
-import { type Observer, unobserved } from '../../src/telemetry/hooks.ts';
+import { type Observer, unobserved } from '../../src/base/observer.ts';
 import { startApp } from '../harness/app/app.ts';
 import { fill } from '../harness/app/overload.ts';
 import { shelfProcedures } from '../harness/documents/deprecated.ts';

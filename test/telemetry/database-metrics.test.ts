@@ -9,7 +9,7 @@ import { RetryTransaction } from '../../src/db/connection.ts';
 import { getRecord } from '../../src/content/service.ts';
 import { metricSources } from '../../src/app/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
-import { type CallObservation, type Observer, unobserved } from '../../src/telemetry/hooks.ts';
+import { type CallObservation, type Observer, unobserved } from '../../src/base/observer.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { anonymousCall } from '../harness/app/call.ts';
 import { engine } from '../harness/app/database.ts';

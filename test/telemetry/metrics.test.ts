@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { Counters, Histograms } from '../../src/telemetry/metrics/cells.ts';
+import { Histograms, Numbers } from '../../src/telemetry/metrics/cells.ts';
 import { catalogue, type MetricDefinition, PREFIX } from '../../src/telemetry/metrics/catalogue.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { samplesOf } from '../harness/documents/metrics.ts';
@@ -117,7 +117,7 @@ describe('metrics', () => {
   });
 
   test('a counter has one cell for the same labels', async () => {
-    const counters = new Counters('calls_total');
+    const counters = new Numbers('calls_total');
     counters.at('game.list', '200', '').n += 1;
     counters.at('game.list', '200', '').n += 1;
     counters.at('game.list', '500', 'INTERNAL').n += 1;

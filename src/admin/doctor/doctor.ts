@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/database.ts';
-import type { DatabaseObserver, PoolUsage } from '../../db/observer.ts';
+import type { DatabaseObserver, PoolUsage } from '../../base/observer.ts';
 import { reconcileSample } from '../reconcile/service.ts';
 import { type Check, type Diagnosis, diagnose, failure, type Finding, ok, skipped } from './check.ts';
 import { deploymentChecks } from './deployment.ts';

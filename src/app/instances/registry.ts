@@ -4,6 +4,7 @@ import { LessThan, MoreThan } from 'typeorm';
 import { BackgroundJob } from '../../base/background-job.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Reader } from '../../db/connection.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { newId } from '../../db/values.ts';
 import type { Deadline } from '../../base/deadline.ts';
@@ -128,9 +129,6 @@ export const describeWebhooks = ({ webhooks }: Instance): string | undefined => 
   return `sends to ${signed === total ? 'all' : signed === 0 ? 'none' : signed} of ${total} webhooks`;
 };
 
-/** Deletes the rows of instances that ended long ago without a word. Returns false: there are never many. */
-export const sweepInstances = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<boolean> => {
-  const end = new Date(now.getTime() - KEPT_MS);
-  await db.transaction((tx) => instancesIn(tx).delete({ seenAt: LessThan(end) }));
-  return false;
-};
+/** Deletes some rows of instances that ended long ago without a word. Returns whether there may be more. */
+export const sweepInstances = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
+  sweepRows(db, instancesIn, () => ({ seenAt: LessThan(new Date(now.getTime() - KEPT_MS)) }));

@@ -16,6 +16,7 @@ import {
   selected,
   type StoredOf,
 } from '../../db/sql/table.ts';
+import { sweepFound } from '../../db/sweep.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { type IdempotentCall, IdempotentReplay, NOT_KEPT } from './call.ts';
@@ -184,18 +185,22 @@ export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
 export const SWEPT_AT_ONCE = 64;
 
 /** Removes some expired records, the oldest first. Returns whether there may be more. */
-export const sweepRecords = async (
+export const sweepRecords = (
   db: Pick<Reader, 'manager'> & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
   now: Date,
-): Promise<boolean> => {
-  const rows = await idempotencyRecordsIn(db).find({
-    select: { createdAt: true, callHash: true },
-    where: { createdAt: LessThan(oldest(now)) },
-    order: { createdAt: 'ASC' },
-    take: SWEPT_AT_ONCE,
-  });
-  if (rows.length === 0) return false;
-  const hashes = padded(rows.map(({ callHash }) => callHash));
-  await db.transaction((tx) => tx.execute(removal(hashes.length), [...hashes, timeToDb(oldest(now))]));
-  return rows.length === SWEPT_AT_ONCE;
-};
+): Promise<boolean> =>
+  sweepFound(
+    db,
+    (take) =>
+      idempotencyRecordsIn(db).find({
+        select: { createdAt: true, callHash: true },
+        where: { createdAt: LessThan(oldest(now)) },
+        order: { createdAt: 'ASC' },
+        take,
+      }),
+    (tx, rows) => {
+      const hashes = padded(rows.map(({ callHash }) => callHash));
+      return tx.execute(removal(hashes.length), [...hashes, timeToDb(oldest(now))]);
+    },
+    SWEPT_AT_ONCE,
+  );

@@ -22,7 +22,8 @@ const isPart = (word: string, candidate: string): boolean => {
   return singular.length >= 3 && (candidate.startsWith(singular) || candidate.endsWith(word));
 };
 
-const sorted = (word: string): string => Array.from(word).toSorted().join('');
+/** The characters of a word in order: two words with the same ones differ by transpositions only. */
+export const sorted = (word: string): string => Array.from(word).toSorted().join('');
 
 /** The one element of a list that has no other. */
 const sole = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined);

@@ -4,66 +4,27 @@ import { meantProcedures } from './procedures.ts';
 /** Paths of more characters are not compared. */
 const MAX_PATH = 200;
 
+const words = (text: string): readonly string[] => text.split(' ');
+
 /** Paths of the service, and the words by which people look for them. All are in the form of `plain`. */
 export const PLACES: Readonly<Record<string, readonly string[]>> = {
-  '/docs/': [
-    'doc',
-    'docs',
-    'documentation',
-    'swagger',
-    'swaggerui',
-    'swaggeruihtml',
-    'swaggerindexhtml',
-    'swaggeruiindexhtml',
-    'docsindexhtml',
-    'apidocs',
-    'apidoc',
-    'ui',
-    'playground',
-    'explorer',
-    'help',
-    'redoc',
-    'references',
-    'apireference',
-    'scalar',
-    'rapidoc',
-  ],
-  '/openapi.json': [
-    'openapi',
-    'openapijson',
-    'swaggerjson',
-    'apijson',
-    'schema',
-    'schemajson',
-    'spec',
-    'specjson',
-    'v3apidocs',
-    'v2apidocs',
-    'apidocsjson',
-    'docsjson',
-    'openapi31json',
-    'wellknownopenapijson',
-  ],
-  '/openapi-3.0.json': ['openapi30json', 'openapi3json'],
-  '/openapi.yaml': ['openapiyml', 'swaggeryaml', 'swaggeryml'],
-  '/guides/': ['guide', 'gettingstarted', 'quickstart', 'tutorial'],
-  '/errors': ['error', 'errorcodes', 'reasons'],
-  '/llms.txt': ['llms', 'llmtxt', 'wellknownllmstxt'],
-  '/mcp': ['sse', 'mcpsse', 'apimcp', 'wellknownmcp'],
-  '/version': ['versions', 'about', 'info', 'buildinfo'],
-  '/healthz': [
-    'health',
-    'healthcheck',
-    'livez',
-    'live',
-    'liveness',
-    'ping',
-    'status',
-    'up',
-    'heartbeat',
-    'actuatorhealth',
-  ],
-  '/readyz': ['ready', 'readiness', 'readycheck'],
+  '/docs/': words(
+    'doc docs documentation swagger swaggerui swaggeruihtml swaggerindexhtml swaggeruiindexhtml docsindexhtml apidocs ' +
+      'apidoc ui playground explorer help redoc references apireference scalar rapidoc',
+  ),
+  '/openapi.json': words(
+    'openapi openapijson swaggerjson apijson schema schemajson spec specjson v3apidocs v2apidocs apidocsjson docsjson ' +
+      'openapi31json wellknownopenapijson',
+  ),
+  '/openapi-3.0.json': words('openapi30json openapi3json'),
+  '/openapi.yaml': words('openapiyml swaggeryaml swaggeryml'),
+  '/guides/': words('guide gettingstarted quickstart tutorial'),
+  '/errors': words('error errorcodes reasons'),
+  '/llms.txt': words('llms llmtxt wellknownllmstxt'),
+  '/mcp': words('sse mcpsse apimcp wellknownmcp'),
+  '/version': words('versions about info buildinfo'),
+  '/healthz': words('health healthcheck livez live liveness ping status up heartbeat actuatorhealth'),
+  '/readyz': words('ready readiness readycheck'),
 };
 
 /** Prefixes of procedures' names in paths that people try. */

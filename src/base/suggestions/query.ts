@@ -1,6 +1,6 @@
 import { excerptOf, MAX_EXCERPT, type Operation } from '../../../contract/index.ts';
-import { leastInput } from './example.ts';
 import { membersAt } from './members.ts';
+import { leastInput } from './wrapper.ts';
 
 type QueriedCall = Pick<Operation, 'id' | 'route' | 'example'>;
 

@@ -1,5 +1,5 @@
 import { closestMatch } from 'leven';
-import { plain } from './nearest.ts';
+import { plain, sorted } from './nearest.ts';
 
 /** The least length of a name that is compared, and the least length of one in which two letters may be wrong. */
 const LEAST_LENGTH = 4;
@@ -20,16 +20,13 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['corsallowedorigins', 'CORS_ORIGINS'],
 ]);
 
-const sorted = (word: string): string => Array.from(word).toSorted().join('');
-
 /** The letters of a name that may be wrong; of a short one only its length may differ. */
 const slips = ({ length }: string): number => (length <= LEAST_LENGTH ? 0 : length < LONG_LENGTH ? 1 : 2);
 
-/** The setting that an unknown variable most likely means. */
-const meantBy = (name: string, settings: readonly string[]): string | undefined => {
+/** The setting that an unknown variable most likely means; `byPlain` has the settings by their plain forms. */
+const meantBy = (name: string, byPlain: ReadonlyMap<string, string>): string | undefined => {
   const sought = plain(name);
   if (sought.length < LEAST_LENGTH) return undefined;
-  const byPlain = new Map(settings.map((setting) => [plain(setting), setting]));
   const names = [...byPlain.keys()];
   const maxDistance = slips(sought);
   const found =
@@ -55,14 +52,16 @@ export interface StrayVariable {
 }
 
 /** The variables that look like misspelled settings. */
-export const strayVariables = (names: readonly string[], settings: readonly string[]): StrayVariable[] =>
-  names
+export const strayVariables = (names: readonly string[], settings: readonly string[]): StrayVariable[] => {
+  const byPlain = new Map(settings.map((setting) => [plain(setting), setting]));
+  return names
     .filter((name) => !settings.includes(name) && !OTHER_TELEMETRY.test(name))
     .flatMap((variable) => {
-      const meant = meantBy(variable, settings);
+      const meant = meantBy(variable, byPlain);
       if (meant !== undefined) return { variable, message: `${variable} is not a setting: did you mean ${meant}?` };
       const family = familyOf(variable, settings);
       return family.length === 0
         ? []
         : { variable, message: `${variable} is not a setting, and is ignored; there are ${family.join(', ')}` };
     });
+};

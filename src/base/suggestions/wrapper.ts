@@ -1,22 +1,31 @@
 import { excerptOf, type Issue, type Operation } from '../../../contract/index.ts';
-import { leastInput } from './example.ts';
 import { EMPTY_IN_PHP, membersAt } from './members.ts';
 
 type WrappedCall = Pick<Operation, 'id' | 'route' | 'example' | 'inputOptional'>;
 type WrappedMembers = Record<string, unknown>;
 
+const leastInputs = new Map<string, unknown>();
+
+/** The required part of an input. */
+const leastOf = ({ route, example }: Pick<WrappedCall, 'route' | 'example'>): unknown => {
+  const isInput = (json: unknown): boolean => route.body.safeParse({ json }).success;
+  let least = example.input as Record<string, unknown>;
+  for (const name of Object.keys(least)) {
+    const { [name]: value, ...rest } = least;
+    const shorter = Array.isArray(value) ? { ...least, [name]: value.slice(0, 1) } : least;
+    least = isInput(rest) ? rest : shorter;
+  }
+  return least;
+};
+
+/** The shortest input that a procedure takes, made from its example. */
+export const leastInput = ({ id, ...procedure }: Pick<WrappedCall, 'id' | 'route' | 'example'>): unknown => {
+  if (!leastInputs.has(id)) leastInputs.set(id, leastOf(procedure));
+  return leastInputs.get(id);
+};
+
 /** Names in other APIs of the member that holds the parameters. */
-const OTHER_WRAPPERS = new Set([
-  'input',
-  'inputs',
-  'params',
-  'parameters',
-  'data',
-  'body',
-  'args',
-  'arguments',
-  'payload',
-]);
+const OTHER_WRAPPERS = new Set('input inputs params parameters data body args arguments payload'.split(' '));
 
 const isMembers = (value: unknown): value is WrappedMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

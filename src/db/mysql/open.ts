@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Schema, Workload } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
-import type { DatabaseObserver, PoolObserver } from '../observer.ts';
+import type { DatabaseObserver, PoolObserver } from '../../base/observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
 import { connectionError, driverError, faultOf, isForeignKeyError, isInterrupted, isTransient } from './errors.ts';

@@ -3,7 +3,7 @@ import type { Deadline } from '../../base/deadline.ts';
 import type { Parameter } from '../connection.ts';
 import { WaitingQueue } from '../waiting-queue.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
-import type { PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
+import type { PoolObserver, PoolUsage, StatementObservation } from '../../base/observer.ts';
 import type { Hosts, Node } from './hosts.ts';
 import { MysqlSession, type StatementBudget } from './session.ts';
 import type { Setting } from './settings.ts';

@@ -2,7 +2,7 @@ import { performance, setImmediate, sleep } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
-import type { DatabaseObserver, PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
+import type { DatabaseObserver, PoolObserver, PoolUsage, StatementObservation } from '../../base/observer.ts';
 import { openReader, type SqliteConnection } from './binding/binding.ts';
 import { waitClock } from './threads/clock.ts';
 import { Costs } from './binding/costs.ts';

@@ -1,7 +1,7 @@
 import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import type { Workload } from '../connection.ts';
-import type { PoolObserver, PoolUsage } from '../observer.ts';
+import type { PoolObserver, PoolUsage } from '../../base/observer.ts';
 import { WaitingQueue } from '../waiting-queue.ts';
 
 /** How long a transaction may run before it yields to the event loop, which accepts one new connection at each turn. */

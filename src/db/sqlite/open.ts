@@ -6,7 +6,7 @@ import { IN_MEMORY, sqliteFile } from '../address.ts';
 import type { Connection, DatabaseOptions, DatabaseSize, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { RunStatement } from '../migration/run.ts';
-import type { DatabaseObserver } from '../observer.ts';
+import type { DatabaseObserver } from '../../base/observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
 import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';

@@ -1,7 +1,7 @@
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
-import type { PoolObserver } from '../observer.ts';
+import type { PoolObserver } from '../../base/observer.ts';
 import type { SqliteConnection } from './binding/binding.ts';
 import { isDiskFailure } from './errors.ts';
 import { MutexTurn } from './fair-mutex.ts';

@@ -4,6 +4,7 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { sweepFound } from '../../db/sweep.ts';
 import { isId, newId } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { ERASED_SLUG } from '../outbox/erase.ts';
@@ -14,7 +15,6 @@ import { IS_SERVED } from './sender/due.ts';
 import { TEST_TYPE } from './sender/store.ts';
 import { assertOwned, changeWebhook, lockWebhook, auditOperator, type WebhookActor } from './webhooks.ts';
 
-const SWEPT_AT_ONCE = 500;
 const DAY_MS = 86_400_000;
 
 /** A delivery, as its owner sees it. */
@@ -131,22 +131,23 @@ const WAITS_FOR_ATTEMPT = `EXISTS (SELECT 1 FROM webhooks w
  * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused, disabled or of a
  * suspended user. Returns whether there may be more.
  */
-export const sweepDeliveries = async (
+export const sweepDeliveries = (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   now: Date,
   retentionDays: number,
-): Promise<boolean> => {
-  const rows = await deliveriesIn(db)
-    .createQueryBuilder('d')
-    .select('d.id')
-    .where({
-      state: In(['delivered', 'failed', 'waiting']),
-      happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
-    })
-    .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
-    .limit(SWEPT_AT_ONCE)
-    .getMany();
-  if (rows.length === 0) return false;
-  await db.transaction((tx) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
-  return rows.length === SWEPT_AT_ONCE;
-};
+): Promise<boolean> =>
+  sweepFound(
+    db,
+    (take) =>
+      deliveriesIn(db)
+        .createQueryBuilder('d')
+        .select('d.id')
+        .where({
+          state: In(['delivered', 'failed', 'waiting']),
+          happenedAt: LessThan(new Date(now.getTime() - retentionDays * DAY_MS)),
+        })
+        .andWhere(`(d.state <> 'waiting' OR NOT ${WAITS_FOR_ATTEMPT})`)
+        .limit(take)
+        .getMany(),
+    (tx, rows) => deliveriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }),
+  );

@@ -6,6 +6,7 @@ import { type Config, ConfigError } from '../../config/config.ts';
 import { readSecret } from '../../config/secret-files.ts';
 import { NO_KEYS, readKeys } from '../../config/variables.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
+import { sweepFound } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { keyFileOf, makeKeyFile } from '../../db/sqlite/files/permissions.ts';
 import { AppError } from '../../base/errors.ts';
@@ -227,16 +228,15 @@ export const renewSecrets = async (
   return count;
 };
 
-const SWEPT_AT_ONCE = 500;
-
 /** Removes some replaced secrets that sign no more: the last of a webhook ends last. Returns whether there may be more. */
-export const sweepSecrets = async (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
+export const sweepSecrets = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
   const areOver = { oldSecretUntil: LessThan(now) };
-  const rows = await webhooksIn(db).find({ select: { id: true }, where: areOver, take: SWEPT_AT_ONCE });
-  if (rows.length === 0) return false;
   const none = { oldSecret: null, oldSecretUntil: null, olderSecrets: null };
-  await db.transaction((tx) => webhooksIn(tx).update({ id: In(rows.map(({ id }) => id)), ...areOver }, none));
-  return rows.length === SWEPT_AT_ONCE;
+  return sweepFound(
+    db,
+    (take) => webhooksIn(db).find({ select: { id: true }, where: areOver, take }),
+    (tx, rows) => webhooksIn(tx).update({ id: In(rows.map(({ id }) => id)), ...areOver }, none),
+  );
 };
 
 /** How the secrets of all webhooks are stored. */

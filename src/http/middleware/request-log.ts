@@ -5,7 +5,7 @@ import { holdsKey } from '../../../contract/index.ts';
 import type { QueryRecorder } from '../../base/deadline.ts';
 import { currentDate, performance, randomUUID } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { Observer } from '../../telemetry/hooks.ts';
+import type { Observer } from '../../base/observer.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
 import { isHealthCheck } from '../routes.ts';

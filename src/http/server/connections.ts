@@ -6,7 +6,7 @@ import { currentDate, randomUUID, setTimeout } from '../../base/runtime.ts';
 import { AppError } from '../../base/errors.ts';
 import { type ErrorDocs, errorReply, failureReply } from '../message/failures.ts';
 import { type HeaderList, NO_STORE } from '../message/reply.ts';
-import type { RequestObserver } from '../../telemetry/hooks.ts';
+import type { RequestObserver } from '../../base/observer.ts';
 import { REQUEST } from '../middleware/request-log.ts';
 import type { HttpServerLimits } from './limits.ts';
 import { currentResponse, type ParserFault, queuedBytes } from './node-internals.ts';

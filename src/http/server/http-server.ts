@@ -12,7 +12,7 @@ import { isHealthCheck, routeOf } from '../routes.ts';
 import { ClientErrorHandler, SlowReaderGuard } from './connections.ts';
 import { RequestIntake } from './request-intake.ts';
 import type { HeaderList } from '../message/reply.ts';
-import type { RequestObserver } from '../../telemetry/hooks.ts';
+import type { RequestObserver } from '../../base/observer.ts';
 import { callerOf } from '../../limits/caller.ts';
 
 // Parts of HTTP/1.1 that Node and Express do not implement.

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { setTimeout } from '../../base/runtime.ts';
 import { procedures } from '../../../contract/index.ts';
 import type { AppError } from '../../base/errors.ts';
-import type { Observer } from '../../telemetry/hooks.ts';
+import type { Observer } from '../../base/observer.ts';
 import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
 import type { OverloadProtection } from '../../limits/overload/overload-protection.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';

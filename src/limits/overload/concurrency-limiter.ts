@@ -3,7 +3,7 @@ import { performance, randomNumber } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
-import type { LimiterObserver, LimiterUsage } from './observer.ts';
+import type { LimiterObserver, LimiterUsage } from '../../base/observer.ts';
 
 /** The throughput is measured over at least this many milliseconds, and this many pieces of work. */
 const WINDOW_MS = 100;

@@ -2,7 +2,7 @@ import type { Procedure } from '../../../contract/index.ts';
 import type { CallClass } from '../rate-limit/call-class.ts';
 import type { AppError } from '../../base/errors.ts';
 import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
-import type { OverloadObserver } from './observer.ts';
+import type { OverloadObserver } from '../../base/observer.ts';
 import { RetryThrottle } from './retry-throttle.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { RateLimitObserver } from './observer.ts';
+import type { Observer } from '../../base/observer.ts';
 import { LocalBuckets } from './stores/memory.ts';
 import type { Quotas } from './policies.ts';
 import { RateLimiter } from './limiter.ts';
@@ -29,7 +29,7 @@ export const openLimits = async (
   quotas: Quotas,
   { redisUrl, redisTimeoutMs }: RedisSettings,
   log: Logger,
-  observer?: RateLimitObserver,
+  observer?: Pick<Observer, 'redis' | 'limited'>,
 ): Promise<Limits> => {
   const local = new LocalBuckets();
   if (redisUrl === undefined) {

@@ -14,7 +14,7 @@ import { assertJson, assertMethod, assertNoContent } from '../../http/middleware
 import { clientSubnet } from '../../limits/caller.ts';
 import { keyIn } from '../access.ts';
 import type { RpcContext } from '../context.ts';
-import { unobserved } from '../../telemetry/hooks.ts';
+import { unobserved } from '../../base/observer.ts';
 import type { BegunCall, Calls } from '../call.ts';
 import { textPayload } from '../payload.ts';
 import { parseInput } from '../procedures.ts';

@@ -2,8 +2,8 @@ import type { Registry } from 'prom-client';
 import { performance } from '../../base/runtime.ts';
 import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
 import { type AppError, CallerLeft } from '../../base/errors.ts';
-import type { CallObserver, CallObservation } from '../hooks.ts';
-import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
+import type { CallObserver, CallObservation } from '../../base/observer.ts';
+import { type Count, Numbers, type Distribution, Histograms, register } from './cells.ts';
 
 /** Stands for procedures that do not exist. */
 const UNKNOWN = 'unknown';
@@ -65,13 +65,13 @@ class MeasuredCall implements CallObservation {
 
 /** Counts calls of procedures. */
 export const callMetrics = (registry: Registry): CallObserver => {
-  const calls = register(registry, new Counters('calls_total'));
-  const abandoned = register(registry, new Counters('calls_abandoned_total'));
+  const calls = register(registry, new Numbers('calls_total'));
+  const abandoned = register(registry, new Numbers('calls_abandoned_total'));
   const durations = register(registry, new Histograms('call_duration_seconds'));
   const inputs = register(registry, new Histograms('call_input_bytes'));
   const answers = register(registry, new Histograms('call_answer_bytes'));
-  const replays = register(registry, new Counters('idempotent_replays_total'));
-  const shared = register(registry, new Counters('shared_reads_total'));
+  const replays = register(registry, new Numbers('idempotent_replays_total'));
+  const shared = register(registry, new Numbers('shared_reads_total'));
   const outcomes = { made: shared.at('made'), joined: shared.at('joined') };
 
   const countOf = (id: string, reason: Reason): Count => calls.at(id, String(errorOf(reason).status), reason);

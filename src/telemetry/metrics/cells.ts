@@ -1,5 +1,5 @@
 /**
- * Counters and histograms with one cell for each set of labels, found once. prom-client makes a text of the labels at
+ * Counters, gauges and histograms with one cell for each set of labels, found once. prom-client makes a text of the labels at
  * each observation, which takes a microsecond, and a call has a dozen of them.
  */
 import type { Registry } from 'prom-client';
@@ -24,7 +24,7 @@ interface Sample {
 }
 
 /** Cells by the values of their labels. */
-abstract class Family<Type extends 'counter' | 'histogram', Cell> {
+abstract class Family<Cell> {
   readonly name: string;
   readonly help: string;
   readonly type: string;
@@ -34,7 +34,7 @@ abstract class Family<Type extends 'counter' | 'histogram', Cell> {
   readonly #labels: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
 
-  constructor(name: NameOf<Type>) {
+  constructor(name: keyof typeof catalogue) {
     const { help, type, labels }: MetricDefinition = catalogue[name];
     this.name = PREFIX + name;
     this.help = help;
@@ -60,16 +60,22 @@ abstract class Family<Type extends 'counter' | 'histogram', Cell> {
     return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
   }
 
+  /** Exposes none of the cells any more. */
+  clear(): void {
+    this.#cells.clear();
+  }
+
   protected abstract make(): Cell;
   protected abstract samples(labels: Record<string, string>, cell: Cell): Sample[];
 }
 
-/** A count of events. */
+/** A count of events, or the value of a gauge. */
 export interface Count {
   n: number;
 }
 
-export class Counters extends Family<'counter', Count> {
+/** A counter or a gauge. */
+export class Numbers extends Family<Count> {
   protected make(): Count {
     return { n: 0 };
   }
@@ -100,7 +106,7 @@ export class Distribution {
   }
 }
 
-export class Histograms extends Family<'histogram', Distribution> {
+export class Histograms extends Family<Distribution> {
   readonly #bounds: readonly number[];
 
   constructor(name: NameOf<'histogram'>) {
@@ -127,7 +133,23 @@ export class Histograms extends Family<'histogram', Distribution> {
 }
 
 /** Registers a family as a metric. */
-export const register = <F extends Counters | Histograms>(registry: Registry, family: F): F => {
+export const register = <F extends Numbers | Histograms>(registry: Registry, family: F): F => {
   registry.registerMetric(family as unknown as Parameters<Registry['registerMetric']>[0]);
   return family;
+};
+
+/** Sets a number: its value, and the values of its labels in their order. */
+export type SetNumber = (value: number, ...labels: string[]) => void;
+/** Sets the numbers of a metric, or none. */
+export type ReadNumbers = (set: SetNumber) => void;
+
+/** Registers a gauge, or a counter that is counted elsewhere. `read` sets its values at each scrape. */
+export const expose = (registry: Registry, name: NameOf<'counter' | 'gauge'>, read: ReadNumbers): void => {
+  const numbers = register(registry, new Numbers(name));
+  numbers.before = () => {
+    numbers.clear();
+    read((value, ...labels) => {
+      numbers.at(...labels).n = value;
+    });
+  };
 };

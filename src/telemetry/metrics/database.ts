@@ -1,9 +1,8 @@
 import type { Registry } from 'prom-client';
 import { performance } from '../../base/runtime.ts';
-import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../db/observer.ts';
+import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../base/observer.ts';
 import { DATABASE_FAULTS } from '../../base/errors.ts';
-import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
-import { gauge } from './gauges.ts';
+import { type Count, Numbers, type Distribution, expose, Histograms, register } from './cells.ts';
 
 /** The counts of one pool. */
 interface PoolCells {
@@ -36,18 +35,18 @@ class MeasuredStatement implements StatementObservation {
 /** Counts statements, and waits for connections. */
 export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const durations = register(registry, new Histograms('database_statement_duration_seconds'));
-  const ended = register(registry, new Counters('database_statements_total'));
-  const failures = register(registry, new Counters('database_statement_failures_total'));
+  const ended = register(registry, new Numbers('database_statements_total'));
+  const failures = register(registry, new Numbers('database_statement_failures_total'));
   const waits = register(registry, new Histograms('database_wait_seconds'));
-  const retries = register(registry, new Counters('database_retries_total'));
-  const reads = register(registry, new Counters('coalesced_reads_total'));
-  const batches = register(registry, new Counters('coalesced_batches_total'));
-  const faults = register(registry, new Counters('database_faults_total'));
+  const retries = register(registry, new Numbers('database_retries_total'));
+  const reads = register(registry, new Numbers('coalesced_reads_total'));
+  const batches = register(registry, new Numbers('coalesced_batches_total'));
+  const faults = register(registry, new Numbers('database_faults_total'));
   // Prometheus sees a counter rise only from a value that it has seen.
   for (const counters of [retries, faults]) for (const fault of Object.keys(DATABASE_FAULTS)) counters.at(fault);
   retries.at('conflict');
   const pools = new Map<string, () => PoolUsage>();
-  gauge(registry, 'database_connections', (set) => {
+  expose(registry, 'database_connections', (set) => {
     for (const [pool, usage] of pools) {
       const { used, idle } = usage();
       set(used, pool, 'used');
@@ -57,8 +56,8 @@ export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const read = (member: keyof PoolUsage) => (set: (value: number, pool: string) => void) => {
     for (const [pool, usage] of pools) set(usage()[member], pool);
   };
-  gauge(registry, 'database_connections_max', read('limit'));
-  gauge(registry, 'database_waiting', read('waiting'));
+  expose(registry, 'database_connections_max', read('limit'));
+  expose(registry, 'database_waiting', read('waiting'));
 
   return {
     pool: (name, usage) => {

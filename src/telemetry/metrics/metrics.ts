@@ -1,29 +1,27 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Observer } from '../hooks.ts';
+import type { Observer, LimiterUsage, OverloadObserver } from '../../base/observer.ts';
 import { build, version } from '../../base/version.ts';
 import { callMetrics } from './calls.ts';
 import { type NameOf, PREFIX } from './catalogue.ts';
-import { Counters, Histograms, register } from './cells.ts';
+import { Numbers, expose, Histograms, type ReadNumbers, register, type SetNumber } from './cells.ts';
 import { databaseMetrics } from './database.ts';
-import { gauge } from './gauges.ts';
 import { requestMetrics } from './requests.ts';
-import type { LimiterUsage, OverloadObserver } from '../../limits/overload/observer.ts';
 
 /** Stands for the limiters of calls that are refused before they are authenticated and read. */
 const EARLY = 'early';
 
 /** Counts work that begins, waits, or is refused because of overload. */
 const overloadMetrics = (registry: Registry): OverloadObserver => {
-  const shed = register(registry, new Counters('shed_total'));
+  const shed = register(registry, new Numbers('shed_total'));
   const waits = register(registry, new Histograms('limiter_wait_seconds'));
   const early = shed.at(EARLY);
   const limiters = new Map<string, () => LimiterUsage>();
   const read = (member: keyof LimiterUsage) => (set: (value: number, name: string) => void) => {
     for (const [name, usage] of limiters) set(usage()[member], name);
   };
-  gauge(registry, 'limiter_running', read('running'));
-  gauge(registry, 'limiter_capacity', read('capacity'));
-  gauge(registry, 'limiter_waiting', read('waiting'));
+  expose(registry, 'limiter_running', read('running'));
+  expose(registry, 'limiter_capacity', read('capacity'));
+  expose(registry, 'limiter_waiting', read('waiting'));
 
   return {
     limiter: (name, usage) => {
@@ -83,8 +81,8 @@ export interface MetricSources {
 /** The metrics of this process. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #limited = register(this.#registry, new Counters('rate_limit_refusals_total'));
-  readonly #workerExits = register(this.#registry, new Counters('worker_exits_total')).at();
+  readonly #limited = register(this.#registry, new Numbers('rate_limit_refusals_total'));
+  readonly #workerExits = register(this.#registry, new Numbers('worker_exits_total')).at();
   /** Counts what it observes. */
   readonly observer: Observer = {
     requests: requestMetrics(this.#registry),
@@ -103,30 +101,30 @@ export class Metrics {
 
   /** Exposes the counts of the service's own parts. */
   addSources({ engine, database, redis, policies, buffers: named, tails, webhooks, lookUps }: MetricSources): void {
-    const registry = this.#registry;
-    gauge(registry, 'build_info', (set) => set(1, version, build, process.version, engine));
+    const read = (name: NameOf<'counter' | 'gauge'>, set: ReadNumbers): void => expose(this.#registry, name, set);
+    read('build_info', (set) => set(1, version, build, process.version, engine));
     this.#addDatabase(database);
-    if (redis) this.#addRedis(redis);
+    if (redis) {
+      read('redis_available', (set) => set(redis.isThere ? 1 : 0));
+      read('redis_losses_total', (set) => set(redis.losses));
+    }
     for (const { name } of policies) this.#limited.at(name);
-
-    gauge(registry, 'event_tails', (set) => set(tails.size));
-    this.#read('webhook_attempts_total', (set) => {
+    read('event_tails', (set) => set(tails.size));
+    read('webhook_attempts_total', (set) => {
       for (const [outcome, n] of Object.entries(webhooks.counts)) set(n, outcome);
     });
-    gauge(registry, 'webhook_lag_seconds', (set) => {
+    read('webhook_lag_seconds', (set) => {
       if (webhooks.lagSeconds !== undefined) set(webhooks.lagSeconds);
     });
-    const buffers = Object.entries(named);
-    gauge(registry, 'buffered_changes', (set) => {
-      for (const [name, { size }] of buffers) set(size, name);
-    });
-    this.#read('buffered_changes_lost_total', (set) => {
-      for (const [name, { lost }] of buffers) set(lost, name);
-    });
-    this.#read('buffer_failures_total', (set) => {
-      for (const [name, { failures }] of buffers) set(failures, name);
-    });
-    this.#read('cache_lookups_total', (set) => {
+    const ofBuffers =
+      (member: keyof BufferedChanges) =>
+      (set: SetNumber): void => {
+        for (const [name, buffer] of Object.entries(named)) set(buffer[member], name);
+      };
+    read('buffered_changes', ofBuffers('size'));
+    read('buffered_changes_lost_total', ofBuffers('lost'));
+    read('buffer_failures_total', ofBuffers('failures'));
+    read('cache_lookups_total', (set) => {
       for (const [name, { hits, misses }] of Object.entries(lookUps)) {
         set(hits, name, 'hit');
         set(misses, name, 'miss');
@@ -136,7 +134,7 @@ export class Metrics {
 
   #addDatabase(database: MetricSources['database']): void {
     const figure = (name: NameOf<'gauge'>, valueOf: (figures: DatabaseFigures) => number | undefined): void =>
-      gauge(this.#registry, name, (set) => {
+      expose(this.#registry, name, (set) => {
         const value = valueOf(database.latest);
         if (value !== undefined) set(value);
       });
@@ -146,14 +144,9 @@ export class Metrics {
     figure('database_damaged_tables', ({ damagedTables }) => damagedTables);
     figure('migrations_pending', ({ pendingMigrations }) => pendingMigrations);
     figure('last_backup_timestamp_seconds', ({ lastBackup }) => lastBackup && lastBackup.getTime() / 1000);
-    gauge(this.#registry, 'database_replica_lag_seconds', (set) => {
+    expose(this.#registry, 'database_replica_lag_seconds', (set) => {
       for (const [replica, ms] of database.replicaLags) set(ms / 1000, replica);
     });
-  }
-
-  #addRedis(redis: NonNullable<MetricSources['redis']>): void {
-    gauge(this.#registry, 'redis_available', (set) => set(redis.isThere ? 1 : 0));
-    this.#read('redis_losses_total', (set) => set(redis.losses));
   }
 
   /** Counts a worker that ended without being told to. */
@@ -175,14 +168,5 @@ export class Metrics {
   /** The media type of `text`. */
   get type(): string {
     return this.#registry.contentType;
-  }
-
-  /** Exposes counters that are counted elsewhere. */
-  #read(name: NameOf<'counter'>, read: (set: (n: number, ...labels: string[]) => void) => void) {
-    const counters = new Counters(name);
-    const set = (n: number, ...labels: string[]): void => {
-      counters.at(...labels).n = n;
-    };
-    register(this.#registry, counters).before = () => read(set);
   }
 }

@@ -1,8 +1,7 @@
 import type { Registry } from 'prom-client';
 import { performance } from '../../base/runtime.ts';
-import { type RequestObserver, ROUTE_GROUPS, type RouteGroup } from '../hooks.ts';
-import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
-import { gauge } from './gauges.ts';
+import { type RequestObserver, ROUTE_GROUPS, type RouteGroup } from '../../base/observer.ts';
+import { type Count, Numbers, type Distribution, expose, Histograms, register } from './cells.ts';
 
 /** Stands for input that is not HTTP. */
 const NO_GROUP = 'none';
@@ -18,7 +17,7 @@ interface RequestCells {
 
 /** Counts HTTP requests. */
 export const requestMetrics = (registry: Registry): RequestObserver => {
-  const requests = register(registry, new Counters('http_requests_total'));
+  const requests = register(registry, new Numbers('http_requests_total'));
   const durations = register(registry, new Histograms('http_request_duration_seconds'));
   const groups = new Map<RouteGroup, RequestCells>(
     ROUTE_GROUPS.map((group) => [
@@ -27,7 +26,7 @@ export const requestMetrics = (registry: Registry): RequestObserver => {
     ]),
   );
   let inFlight = 0;
-  gauge(registry, 'http_requests_in_flight', (set) => set(inFlight));
+  expose(registry, 'http_requests_in_flight', (set) => set(inFlight));
 
   return {
     begin: (_request, { group }) => {

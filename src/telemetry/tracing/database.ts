@@ -1,9 +1,8 @@
-import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
 import { performance } from '../../base/runtime.ts';
-import type { DatabaseObserver, PoolObserver, StatementObservation } from '../../db/observer.ts';
-import { preciseNow } from './clock.ts';
-import { type SpanOptions, end, fail, type SpanScope, typeOf } from './scope.ts';
+import type { DatabaseObserver, PoolObserver, StatementObservation } from '../../base/observer.ts';
+import { end, fail, preciseNow, type SpanOptions, type SpanScope, typeOf } from './scope.ts';
 
 /** The statements whose descriptions are cached, and the length of a text in a span. */
 const MOST_TEXTS = 1000;
@@ -28,26 +27,6 @@ const tableOf = (sql: string): string | undefined => {
   while (outer !== before) [outer, before] = [outer.replaceAll(INNERMOST, BRACKETS), outer];
   return (TABLE.exec(outer) ?? TABLE.exec(sql))?.[1];
 };
-
-class TracedStatement implements StatementObservation {
-  readonly #span: Span;
-  readonly #asked = performance.now();
-
-  constructor(span: Span) {
-    this.#span = span;
-  }
-
-  sent(server?: { host: string; port: number }): void {
-    if (server) this.#span.setAttributes({ 'server.address': server.host, 'server.port': server.port });
-    if (performance.now() - this.#asked > LEAST_WAIT_MS) this.#span.addEvent('sent', preciseNow());
-  }
-
-  end(error?: unknown): void {
-    // Drivers say null where there is none.
-    if (error !== undefined && error !== null) fail(this.#span, typeOf(error));
-    end(this.#span);
-  }
-}
 
 /** The attributes of all statements: which database answers. */
 export interface TracedDatabase {
@@ -83,7 +62,19 @@ export const databaseTraces = (scope: SpanScope, target: TracedDatabase): Databa
     let about = known.get(sql);
     if (!about) known.set(sql, (about = describe(sql)));
     const span = scope.begin(about);
-    return span ? new TracedStatement(span) : untraced;
+    if (!span) return untraced;
+    const asked = performance.now();
+    return {
+      sent: (server) => {
+        if (server) span.setAttributes({ 'server.address': server.host, 'server.port': server.port });
+        if (performance.now() - asked > LEAST_WAIT_MS) span.addEvent('sent', preciseNow());
+      },
+      end: (error) => {
+        // Drivers say null where there is none.
+        if (error !== undefined && error !== null) fail(span, typeOf(error));
+        end(span);
+      },
+    };
   };
   const pool: PoolObserver = { waited: () => undefined, statement };
 

@@ -1,31 +1,10 @@
-import { type Span, SpanKind } from '@opentelemetry/api';
-import type { RedisObserver, RoundTripObservation } from '../../limits/rate-limit/observer.ts';
+import { SpanKind } from '@opentelemetry/api';
+import type { RedisObserver, RoundTripObservation } from '../../base/observer.ts';
 import { end, fail, type SpanScope, typeOf } from './scope.ts';
 
 /** The defaults of an address without a port or a database. */
 const PORT = 6379;
 const DATABASE = '0';
-
-class TracedRoundTrip implements RoundTripObservation {
-  readonly #span: Span;
-
-  constructor(span: Span) {
-    this.#span = span;
-  }
-
-  answered(refusal?: string): void {
-    if (refusal !== undefined) {
-      this.#span.setAttribute('db.response.status_code', refusal);
-      fail(this.#span, refusal);
-    }
-    end(this.#span);
-  }
-
-  failed(error: unknown): void {
-    fail(this.#span, typeOf(error));
-    end(this.#span);
-  }
-}
 
 const untraced: RoundTripObservation = { answered: () => undefined, failed: () => undefined };
 
@@ -48,7 +27,20 @@ export const redisTraces = (scope: SpanScope, redisUrl: string): RedisObserver =
         kind: SpanKind.CLIENT,
         attributes: { ...place, 'db.operation.name': command },
       });
-      return span ? new TracedRoundTrip(span) : untraced;
+      if (!span) return untraced;
+      return {
+        answered: (refusal) => {
+          if (refusal !== undefined) {
+            span.setAttribute('db.response.status_code', refusal);
+            fail(span, refusal);
+          }
+          end(span);
+        },
+        failed: (error) => {
+          fail(span, typeOf(error));
+          end(span);
+        },
+      };
     },
   };
 };

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { holdsKey, withoutKeys } from '../../../contract/index.ts';
-import type { RequestObserver, RequestObservation } from '../hooks.ts';
+import { CallerLeft } from '../../base/errors.ts';
+import { type CallObserver, type RequestObservation, type RequestObserver, unobserved } from '../../base/observer.ts';
 import { traceParentOf } from '../trace-context.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 
@@ -10,7 +11,7 @@ import { end, fail, type SpanScope } from './scope.ts';
 const PATH_LENGTH = 200;
 /** The methods that are named in spans; Node.js reads thirty more. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
-/** The error type of a request without an answer. */
+/** The error type of a request, or a call, without an answer. */
 const LEFT = 'caller_left';
 
 interface ServedAt {
@@ -91,3 +92,34 @@ export const requestTraces = (scope: SpanScope, served: ServedAt): RequestObserv
     unreadable: () => undefined,
   };
 };
+
+/** Stands for procedures that do not exist. */
+const UNKNOWN = 'unknown';
+/** The protocol of all calls. */
+const SYSTEM = 'trpc';
+
+/** Makes a span for each call. A failed call has the reason as its error type. */
+export const callTraces = (scope: SpanScope): CallObserver => ({
+  begin: (procedure) => {
+    const attributes = { 'rpc.system.name': SYSTEM, ...(procedure !== undefined && { 'rpc.method': procedure }) };
+    const span = scope.begin({ name: procedure ?? UNKNOWN, attributes });
+    if (!span) return unobserved;
+    return {
+      within: (work) => scope.within(span, work),
+      // Sizes are for metrics.
+      sent: () => undefined,
+      answered: () => end(span),
+      failed: (error) => {
+        fail(span, error instanceof CallerLeft ? LEFT : error.reason);
+        end(span);
+      },
+    };
+  },
+  replayed: () => {
+    scope.current?.setAttribute('content_gateway.replayed', true);
+  },
+  shared: (outcome) => {
+    // Otherwise nothing would explain why the call has no statements.
+    if (outcome === 'joined') scope.current?.setAttribute('content_gateway.shared', true);
+  },
+});

@@ -6,16 +6,13 @@ import type { Logger } from 'pino';
 import { randomUUID, sleep } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
-import type { Observer } from '../hooks.ts';
+import type { Observer, OverloadObserver } from '../../base/observer.ts';
 import { release } from '../../base/version.ts';
-import { callTraces } from './calls.ts';
-import { preciseNow } from './clock.ts';
 import { databaseTraces, type TracedDatabase } from './database.ts';
 import { Exporter } from './exporter.ts';
 import { redisTraces } from './redis.ts';
-import { requestTraces } from './requests.ts';
-import { SpanScope } from './scope.ts';
-import type { OverloadObserver } from '../../limits/overload/observer.ts';
+import { callTraces, requestTraces } from './requests.ts';
+import { preciseNow, SpanScope } from './scope.ts';
 
 /** Records the queue times of calls. */
 export const overloadTraces = (scope: SpanScope): OverloadObserver => ({

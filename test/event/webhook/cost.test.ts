@@ -9,7 +9,7 @@ import { systemActor } from '../../../src/auth/audit/log.ts';
 import { createLog } from '../../../src/app/log.ts';
 import { currentDate } from '../../../src/base/runtime.ts';
 import { readConfig } from '../../../src/config/config.ts';
-import type { DatabaseObserver } from '../../../src/db/observer.ts';
+import type { DatabaseObserver } from '../../../src/base/observer.ts';
 import { insertRows } from '../../../src/db/sql/insert.ts';
 import { newId, NIL_ID } from '../../../src/db/values.ts';
 import { updateWebhook } from '../../../src/event/webhook/webhooks.ts';

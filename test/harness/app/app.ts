@@ -25,7 +25,7 @@ import { createKey, revokeKey } from '../../../src/auth/service.ts';
 import { createLog } from '../../../src/app/log.ts';
 import { suspendUser } from '../../../src/admin/moderation/users.ts';
 import { systemActor } from '../../../src/auth/audit/log.ts';
-import type { Observer } from '../../../src/telemetry/hooks.ts';
+import type { Observer } from '../../../src/base/observer.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { createDatabase } from './database.ts';
 import { WEBHOOK_KEY } from './webhook-key.ts';

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { clearTimeout, setTimeout } from '../../../base/runtime.ts';
 import type { Deadline } from '../../../base/deadline.ts';
 import type { Parameter } from '../../connection.ts';
-import type { PoolObserver, PoolUsage } from '../../observer.ts';
+import type { PoolObserver, PoolUsage } from '../../../base/observer.ts';
 import { type RowMaker, rowMaker } from '../binding/binding.ts';
 import { WaitingQueue } from '../../waiting-queue.ts';
 import { FileFault } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { ErrorReply } from '@redis/client';
 import { AppError } from '../../../base/errors.ts';
-import type { RedisObserver, RoundTripObservation } from '../observer.ts';
+import type { RedisObserver, RoundTripObservation } from '../../../base/observer.ts';
 
 /** The first word of an error that Redis answers with. */
 const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;

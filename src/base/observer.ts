@@ -1,0 +1,155 @@
+import type { IncomingMessage } from 'node:http';
+import type { AppError, DatabaseFault } from './errors.ts';
+
+/** Runs work in the context of an observation, so that what it begins belongs to it. */
+type Within = <T>(work: () => T) => T;
+
+/** Observes one HTTP request. */
+export interface RequestObservation {
+  within: Within;
+  /** The request ended; `status` is undefined where the answer was not complete. */
+  end: (status: number | undefined) => void;
+}
+
+/** The groups of routes that telemetry tells apart: calls, streams, assistants, health checks, and pages. */
+export const ROUTE_GROUPS = ['trpc', 'stream', 'mcp', 'health', 'site'] as const;
+export type RouteGroup = (typeof ROUTE_GROUPS)[number];
+
+/** The route of a request. */
+export interface Route {
+  group: RouteGroup;
+  /** OpenTelemetry's `http.route`; pages have no pattern in common. */
+  pattern?: string;
+}
+
+export interface RequestObserver {
+  /** A request has arrived, and may wait before any work on it. */
+  begin: (request: IncomingMessage, route: Route) => RequestObservation;
+  /** Input was refused that is not an HTTP request. */
+  unreadable: (status: number) => void;
+}
+
+/** Observes one call of a procedure. It ends once, answered or failed. */
+export interface CallObservation {
+  within: Within;
+  /** The size of the input. */
+  sent: (bytes: number) => void;
+  /** The call succeeded; the size of the answer. */
+  answered: (bytes: number) => void;
+  failed: (error: AppError) => void;
+}
+
+export interface CallObserver {
+  /** A call begins; `procedure` is undefined where it does not exist. */
+  begin: (procedure: string | undefined) => CallObservation;
+  /** A write is answered with its stored answer. */
+  replayed: (procedure: string) => void;
+  /** A read makes a run, or joins an equal one. */
+  shared: (outcome: 'made' | 'joined') => void;
+}
+
+/** The usage of a limiter. */
+export interface LimiterUsage {
+  /** Work that runs, in units of cost. */
+  running: number;
+  /** The limit, in units of cost. */
+  capacity: number;
+  /** Work that waits, in pieces. */
+  waiting: number;
+}
+
+/** Observes the work of one limiter. */
+export interface LimiterObserver {
+  /** Work begins, after `waitedMs` milliseconds in the queue. */
+  began: (waitedMs: number) => void;
+  refused: () => void;
+}
+
+/** Observes which work begins, and which is refused because of overload. */
+export interface OverloadObserver {
+  /** A limiter was made; `usage` tells its state. */
+  limiter: (name: string, usage: () => LimiterUsage) => LimiterObserver;
+  /** A request was refused before it was authenticated or read. */
+  shed: () => void;
+}
+
+/** The usage of a pool of connections. */
+export interface PoolUsage {
+  used: number;
+  idle: number;
+  /** The limit. */
+  limit: number;
+  /** Requests waiting for a connection. */
+  waiting: number;
+}
+
+/** Observes one statement, from its request on. */
+export interface StatementObservation {
+  /** The statement has a connection and is sent, to this server if there are several. */
+  sent: (server?: { host: string; port: number }) => void;
+  /** The statement was answered or cancelled. */
+  end: (error?: unknown) => void;
+}
+
+/** Observes the connections of one pool. */
+export interface PoolObserver {
+  /** A call got a connection, or gave up, after waiting this long; 0 if one was idle. */
+  waited: (ms: number) => void;
+  /** Begins to observe a statement, in the context of its caller: it may be sent in that of another call. */
+  statement: (sql: string) => StatementObservation;
+}
+
+/** Why a read or transaction is retried: it lost a conflict, or the database was unavailable. */
+export type RetryCause = 'conflict' | DatabaseFault;
+
+/** Observes statements, connections and retries of a database. */
+export interface DatabaseObserver {
+  /** Registers a pool; `usage` returns its current figures. */
+  pool: (name: string, usage: () => PoolUsage) => PoolObserver;
+  /** An attempt of a read or a transaction met an unavailable database. */
+  failed: (fault: DatabaseFault) => void;
+  /** A read or a transaction is retried. */
+  retried: (cause: RetryCause) => void;
+  /** Returns a function to call with the number of requests that each batch of these reads answers. */
+  coalesced: (reads: string) => (requests: number) => void;
+}
+
+/** Observes one round trip to Redis. It ends once, answered or failed. */
+export interface RoundTripObservation {
+  /** Redis answered; `refusal` is the first word of its error, such as NOSCRIPT. */
+  answered: (refusal?: string) => void;
+  /** Redis did not answer in time. */
+  failed: (error: unknown) => void;
+}
+
+/** Observes the commands that calls send to Redis. */
+export interface RedisObserver {
+  /** Called when a command is sent. */
+  sent: (command: string) => RoundTripObservation;
+}
+
+/**
+ * Observes the service: requests, their calls, and the statements of those, each in the asynchronous context of its
+ * parent. Its functions must not throw, nor take long.
+ */
+export interface Observer {
+  requests: RequestObserver;
+  calls: CallObserver;
+  overload: OverloadObserver;
+  database: DatabaseObserver;
+  redis?: RedisObserver | undefined;
+  /** A policy of the rate limits refuses a caller. */
+  limited: (policy: string) => void;
+  /** The current request has got this id. */
+  identified?: (requestId: string) => void;
+  /** The id of the current trace. */
+  traceId?: () => string | undefined;
+}
+
+/** The observation of calls without telemetry. */
+export const unobserved: CallObservation = {
+  within: (work) => work(),
+  sent: () => undefined,
+  answered: () => undefined,
+  failed: () => undefined,
+};
