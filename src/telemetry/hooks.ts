@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { DatabaseObserver } from '../db/observer.ts';
 import type { AppError } from '../base/errors.ts';
-import type { RateLimitObserver } from '../limits/rate-limit/observer.ts';
-import type { OverloadObserver } from '../limits/overload/observer.ts';
+import type { RateLimitObserver } from '../limits/rate-limit/limits.ts';
+import type { OverloadObserver } from '../limits/overload/overload-protection.ts';
 
 /** Runs work in the context of an observation, so that what it begins belongs to it. */
 type Within = <T>(work: () => T) => T;

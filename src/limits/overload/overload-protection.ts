@@ -1,8 +1,7 @@
 import type { Procedure } from '../../../contract/index.ts';
-import type { CallClass } from '../rate-limit/call-class.ts';
+import type { CallClass } from '../rate-limit/limiter.ts';
 import type { AppError } from '../../base/errors.ts';
-import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
-import type { OverloadObserver } from './observer.ts';
+import { ConcurrencyLimiter, type LimiterObserver, type LimiterUsage, overloadedFor } from './concurrency-limiter.ts';
 import { RetryThrottle } from './retry-throttle.ts';
 
 /**
@@ -22,6 +21,14 @@ const workClassOf = (procedure: Procedure, callClass: CallClass): WorkClass => {
   if (procedure.cost === 'high') return 'expensive';
   return procedure.answersList ? 'list' : 'record';
 };
+
+/** Observes which work begins, and which is refused because of overload. */
+export interface OverloadObserver {
+  /** A limiter was made; `usage` tells its state. */
+  limiter: (name: string, usage: () => LimiterUsage) => LimiterObserver;
+  /** A request was refused before it was authenticated or read. */
+  shed: () => void;
+}
 
 /** Decides which calls of this process run, which wait, and which are refused because they would wait too long. */
 export class OverloadProtection {

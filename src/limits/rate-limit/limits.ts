@@ -1,10 +1,17 @@
 import type { Logger } from 'pino';
-import type { RateLimitObserver } from './observer.ts';
 import { LocalBuckets } from './stores/memory.ts';
 import type { Quotas } from './policies.ts';
 import { RateLimiter } from './limiter.ts';
 import { FirstViews } from './first-views.ts';
 import type { RedisStatus } from './stores/redis.ts';
+import type { RedisObserver } from './stores/round-trips.ts';
+
+/** Observes rate limits. */
+export interface RateLimitObserver {
+  redis?: RedisObserver | undefined;
+  /** Called when a policy refuses a caller. */
+  limited: (policy: string) => void;
+}
 
 /** The limits that callers are held to. */
 export interface Limits {

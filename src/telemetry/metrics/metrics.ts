@@ -7,7 +7,8 @@ import { Counters, Histograms, register } from './cells.ts';
 import { databaseMetrics } from './database.ts';
 import { gauge } from './gauges.ts';
 import { requestMetrics } from './requests.ts';
-import type { LimiterUsage, OverloadObserver } from '../../limits/overload/observer.ts';
+import type { LimiterUsage } from '../../limits/overload/concurrency-limiter.ts';
+import type { OverloadObserver } from '../../limits/overload/overload-protection.ts';
 
 /** Stands for the limiters of calls that are refused before they are authenticated and read. */
 const EARLY = 'early';

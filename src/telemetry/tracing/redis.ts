@@ -1,5 +1,5 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
-import type { RedisObserver, RoundTripObservation } from '../../limits/rate-limit/observer.ts';
+import type { RedisObserver, RoundTripObservation } from '../../limits/rate-limit/stores/round-trips.ts';
 import { end, fail, type SpanScope, typeOf } from './scope.ts';
 
 /** The defaults of an address without a port or a database. */

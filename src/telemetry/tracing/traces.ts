@@ -15,7 +15,7 @@ import { Exporter } from './exporter.ts';
 import { redisTraces } from './redis.ts';
 import { requestTraces } from './requests.ts';
 import { SpanScope } from './scope.ts';
-import type { OverloadObserver } from '../../limits/overload/observer.ts';
+import type { OverloadObserver } from '../../limits/overload/overload-protection.ts';
 
 /** Records the queue times of calls. */
 export const overloadTraces = (scope: SpanScope): OverloadObserver => ({

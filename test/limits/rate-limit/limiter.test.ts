@@ -3,7 +3,6 @@
  * @tier fast
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { classify } from '../../../src/limits/rate-limit/call-class.ts';
 import { READS_PER_HIGH_COST, SITE_FACTOR, UNKNOWN_KEYS, USER_FACTOR, VIEW_SECONDS } from '../../../contract/index.ts';
 import { AppError } from '../../../src/base/errors.ts';
 import { RateLimitHeaders } from '../../../src/http/message/rate-limit-headers.ts';
@@ -13,7 +12,7 @@ import type { Redis } from '../../../src/limits/rate-limit/stores/redis.ts';
 import { SharedBuckets } from '../../../src/limits/rate-limit/stores/shared.ts';
 import { callerOf, clientSubnet, noteUser, siteOf } from '../../../src/limits/caller.ts';
 import { parseQuotas, QuotaError } from '../../../src/limits/rate-limit/policies.ts';
-import { type RateLimitKey, RateLimiter } from '../../../src/limits/rate-limit/limiter.ts';
+import { classify, type RateLimitKey, RateLimiter } from '../../../src/limits/rate-limit/limiter.ts';
 import { keyOfWord } from '../../../src/auth/format.ts';
 import { FirstViews } from '../../../src/limits/rate-limit/first-views.ts';
 

@@ -2,8 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { createClient, ErrorReply, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
 import { clearImmediate, clearTimeout, performance, setImmediate, setTimeout } from '../../../base/runtime.ts';
-import type { RedisObserver } from '../observer.ts';
-import { RoundTrips } from './round-trips.ts';
+import { type RedisObserver, RoundTrips } from './round-trips.ts';
 
 /** Redis is away after this many late answers in a row. */
 const MOST_LATE = 100;

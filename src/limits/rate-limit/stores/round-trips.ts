@@ -1,6 +1,19 @@
 import { ErrorReply } from '@redis/client';
 import { AppError } from '../../../base/errors.ts';
-import type { RedisObserver, RoundTripObservation } from '../observer.ts';
+
+/** Observes one round trip to Redis. It ends once, answered or failed. */
+export interface RoundTripObservation {
+  /** Redis answered; `refusal` is the first word of its error, such as NOSCRIPT. */
+  answered: (refusal?: string) => void;
+  /** Redis did not answer in time. */
+  failed: (error: unknown) => void;
+}
+
+/** Observes the commands that calls send to Redis. */
+export interface RedisObserver {
+  /** Called when a command is sent. */
+  sent: (command: string) => RoundTripObservation;
+}
 
 /** The first word of an error that Redis answers with. */
 const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
