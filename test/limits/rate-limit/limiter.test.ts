@@ -136,6 +136,7 @@ describe('the network of an address', () => {
     ['2001:db8::192.0.2.1', '2001:db8:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
+    ['::192.0.2.1', '0:0:0:0::/64'],
     ['::', '0:0:0:0::/64'],
     ['1:2:3:4:5:6::', '1:2:3:4::/64'],
     ['192.0.2.1:1024', '192.0.2.1'],
@@ -166,12 +167,6 @@ describe('the network of an address', () => {
     ),
   ])('%s', (address, network) => {
     expect(clientSubnet(address)).toBe(network);
-  });
-
-  test('is one for all addresses of a /64, and another beyond', () => {
-    const of = ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'].map(clientSubnet);
-    expect(of[0]).toBe(of[1]);
-    expect(of[0]).not.toBe(of[2]);
   });
 
   test.each([
@@ -448,23 +443,6 @@ describe('a view', () => {
         ['192.0.2.1', 'a'],
         ['192.0.2.1', 'a'],
       ]),
-    ).toBe(1);
-  });
-
-  test('counts once in whatever form a proxy writes the address', () => {
-    const forms = [
-      '192.0.2.1',
-      '192.0.2.1:1024',
-      '192.0.2.1:1025',
-      '::ffff:192.0.2.1',
-      '::FFFF:C000:0201',
-      '[::ffff:c000:201]:1',
-    ];
-    expect(
-      countOf(
-        new FirstViews(undefined, clock),
-        forms.map((form) => [form, 'a'] as const),
-      ),
     ).toBe(1);
   });
 
