@@ -211,7 +211,7 @@ const KEYS = new RegExp(
 );
 
 /** Whether a text has an API key in it, or a part of one that can be told. */
-export const holdsKey = (line: string): boolean => line.search(KEYS) !== -1;
+export const holdsKey = (content: string): boolean => content.search(KEYS) !== -1;
 
 /** A text with the API keys in it masked. All that is kept or logged goes through here. */
-export const withoutKeys = (line: string): string => line.replaceAll(KEYS, `${KEY_PREFIX}…`);
+export const withoutKeys = (content: string): string => content.replaceAll(KEYS, `${KEY_PREFIX}…`);

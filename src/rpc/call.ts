@@ -11,7 +11,7 @@ import { jsonOf, RateLimitHeaders } from '../http/message/reply.ts';
 import type { RequestState } from '../http/message/request-state.ts';
 import { clientSubnet, noteUser } from '../limits/caller.ts';
 import type { LimitedWork } from '../limits/overload/concurrency-limiter.ts';
-import { type Classified, classify } from '../limits/rate-limit/call-class.ts';
+import { type Classified, classify } from '../limits/rate-limit/limiter.ts';
 import { type CallObservation, type CallObserver, unobserved } from '../base/observer.ts';
 import { assertAccess, keyIn } from './access.ts';
 import type { RpcContext } from './context.ts';

@@ -5,19 +5,15 @@ import { AppError } from '../../base/errors.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
 import type { LimiterObserver, LimiterUsage } from '../../base/observer.ts';
 
-/** The throughput is measured over at least this many milliseconds, and this many pieces of work. */
+/** The shortest time between two measurements of the throughput, in milliseconds. */
 const WINDOW_MS = 100;
-const WINDOW_PIECES = 8;
+/** The weight of the last measurement in the average, so that a process that stood still halves it at most. */
+const WEIGHT = 0.5;
+/** The latency that is assumed before work has been measured, and again after a time without any, in milliseconds. */
+const ASSUMED_LATENCY_MS = 4;
+const RATE_VALID_MS = 10_000;
 /** The most milliseconds between two arrivals that count as a stall: a process that stands still ends no work. */
 const LIVE_MS = 100;
-/** The weights of the last window in the two averages of the throughput, of which the higher one counts. */
-const WEIGHTS = [0.5, 0.1] as const;
-/** The time for which a measured throughput holds, in milliseconds. */
-const RATES_VALID_MS = 10_000;
-/** The latency that is assumed before any work has ended, in milliseconds. */
-const FIRST_LATENCY_MS = 4;
-/** The weight of the last piece of work in the mean latency. */
-const LATENCY_WEIGHT = 0.1;
 /** Of the time until a deadline, work may wait for this part. */
 const PART_OF_DEADLINE = 1 / 4;
 /** The part of the maximum queue time by which the wait in both queues, before the request began and here, may exceed it. */
@@ -68,20 +64,16 @@ export class ConcurrencyLimiter {
   readonly #observer: LimiterObserver | undefined;
   #running = 0;
   #isPaused = false;
-  /** The costs that were served in a millisecond while work waited. A shared run counts once for each caller. */
-  #rates: [number, number] | undefined;
-  #ratesAt = 0;
-  /** The cost that was served in a millisecond of the last window, whether work waited or not. */
-  #lastRate = 0;
-  #meanMs = FIRST_LATENCY_MS;
-  /** The window: its start, the cost that was served, the pieces of work that ended, and whether work waited all the time. */
+  #pausedAt = 0;
+  /** The average of the cost that a full limiter serves in a millisecond. */
+  #rate: number;
+  /** The window of the measurement: its start, the cost that was served, and the time that it took up of the capacity. */
   #since = performance.now();
   #served = 0;
-  #pieces = 0;
-  #isSaturated = false;
-  /** The milliseconds without an end of work, as far as work arrived meanwhile. */
+  #takenMs = 0;
+  /** The milliseconds in which no work began or ended, as far as other work arrived meanwhile. */
   #stalledMs = 0;
-  #arrivedAt = performance.now();
+  #seenAt = performance.now();
 
   /** `observe` makes the observer of this limiter, which may ask for its usage. */
   constructor(
@@ -90,6 +82,7 @@ export class ConcurrencyLimiter {
   ) {
     this.#maxQueueMs = maxQueueMs;
     this.#capacity = capacity;
+    this.#rate = capacity / ASSUMED_LATENCY_MS;
     this.#observer = observe?.(() => ({ running: this.#running, capacity, waiting: this.#queue.size }));
   }
 
@@ -109,11 +102,10 @@ export class ConcurrencyLimiter {
   ): AppError | undefined {
     // Work that only a pause keeps from beginning is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
-    const rate = Math.max(...this.#knownRates());
     const now = performance.now();
-    if (this.#running > 0) this.#stalledMs += Math.min(now - this.#arrivedAt, LIVE_MS);
-    this.#arrivedAt = now;
-    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, this.#stalledMs);
+    if (this.#running > 0) this.#stalledMs += Math.min(now - this.#seenAt, LIVE_MS);
+    this.#seenAt = now;
+    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / this.#rateAt(now), this.#stalledMs);
     const wholeMs = this.#maxQueueMs * (1 + SLACK);
     const mostMs = Math.min(this.#maxQueueMs, wholeMs - waitedMs, leftMs * PART_OF_DEADLINE);
     return waitMs <= mostMs ? undefined : overloadedFor(waitMs);
@@ -143,8 +135,6 @@ export class ConcurrencyLimiter {
       this.#observer?.began(0);
       return this.#do(cost, work);
     }
-    // A burst starts a window, since the time before does not show the throughput.
-    if (this.#queue.size === 0 && !this.#isPaused) this.#startWindow(performance.now(), true);
     // The work belongs to its own call, not to the one that makes room for it.
     const context = new AsyncResource('QUEUED_CALL');
     return new Promise((resolve, reject) => {
@@ -157,6 +147,7 @@ export class ConcurrencyLimiter {
       const item: WaitingWork = { cost, begin: () => context.runInAsyncScope(begin) };
       const forget = (untilBegun ?? deadline).onEnd((error) => {
         this.#queue.delete(caller, item);
+        // Shared work that has begun serves this caller, too, and takes no further time.
         if (untilBegun) this.#served += cost;
         reject(error);
       });
@@ -166,16 +157,18 @@ export class ConcurrencyLimiter {
 
   /** Whether all work waits for now. */
   set isPaused(isPaused: boolean) {
+    const now = performance.now();
+    // A pause takes up all that is free.
+    if (this.#isPaused) this.#takenMs += Math.max(0, this.#capacity - this.#running) * (now - this.#pausedAt);
+    this.#pausedAt = now;
     this.#isPaused = isPaused;
     this.#beginNext();
   }
 
-  /** The throughputs measured while work waited or, before there are any, lower bounds of the throughput. */
-  #knownRates(): readonly number[] {
-    const now = performance.now();
-    if (this.#rates && now - this.#ratesAt < RATES_VALID_MS) return this.#rates;
-    const begun = this.#isSaturated ? this.#served / Math.max(now - this.#since, 1) : 0;
-    return [this.#capacity / this.#meanMs, begun, this.#lastRate];
+  /** An old measurement does not lower the throughput. */
+  #rateAt(now: number): number {
+    const isOld = now - this.#since > RATE_VALID_MS;
+    return isOld ? Math.max(this.#rate, this.#capacity / ASSUMED_LATENCY_MS) : this.#rate;
   }
 
   /** Work that costs more than the limit runs alone. */
@@ -189,26 +182,22 @@ export class ConcurrencyLimiter {
   }
 
   async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
-    const began = performance.now();
-    if (this.#running === 0) [this.#stalledMs, this.#arrivedAt] = [0, began];
+    const began = this.#noteProgress();
     this.#running += cost;
     try {
       return await work();
     } finally {
-      this.#end(cost, began);
+      const now = this.#noteProgress();
+      this.#running -= cost;
+      this.#measure(cost, now - began, now);
+      this.#beginNext();
     }
   }
 
-  #end(cost: number, began: number): void {
-    const now = performance.now();
-    this.#running -= cost;
-    [this.#stalledMs, this.#arrivedAt] = [0, now];
-    this.#served += cost;
-    this.#pieces += 1;
-    this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
-    if (this.#queue.size === 0) this.#isSaturated = false;
-    else this.#beginNext();
-    if (now - this.#since >= WINDOW_MS && this.#pieces >= WINDOW_PIECES) this.#conclude(now);
+  #noteProgress(): number {
+    this.#stalledMs = 0;
+    this.#seenAt = performance.now();
+    return this.#seenAt;
   }
 
   #beginNext(): void {
@@ -219,22 +208,16 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** Ends the window. */
-  #conclude(now: number): void {
-    const rate = this.#served / (now - this.#since);
-    this.#lastRate = rate;
-    if (this.#isSaturated) {
-      this.#ratesAt = now;
-      const [fast, slow] = this.#rates ?? [rate, rate];
-      this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
-    }
-    this.#startWindow(now, this.#queue.size > 0);
-  }
-
-  #startWindow(now: number, isSaturated: boolean): void {
+  /** Measures work that ended after `ms`; a window that is long enough ends with it. */
+  #measure(cost: number, ms: number, now: number): void {
+    this.#served += cost;
+    this.#takenMs += cost * ms;
+    if (now - this.#since < WINDOW_MS) return;
+    const rate = (this.#capacity * this.#served) / Math.max(this.#takenMs, 1);
+    const before = this.#rateAt(now);
+    this.#rate = before + WEIGHT * (rate - before);
     this.#since = now;
-    this.#pieces = 0;
     this.#served = 0;
-    this.#isSaturated = isSaturated;
+    this.#takenMs = 0;
   }
 }

@@ -1,5 +1,5 @@
 import type { Procedure } from '../../../contract/index.ts';
-import type { CallClass } from '../rate-limit/call-class.ts';
+import type { CallClass } from '../rate-limit/limiter.ts';
 import type { AppError } from '../../base/errors.ts';
 import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
 import type { OverloadObserver } from '../../base/observer.ts';

@@ -22,7 +22,7 @@ const by = (caller: string, more: Partial<LimitedWork> = {}): LimitedWork => ({
   deadline: forever,
   ...more,
 });
-/** What takes all there is. */
+/** Work that takes all there is. */
 const all = by('all', { cost: Number.MAX_SAFE_INTEGER });
 
 /** Work that ends when it is told to. */
@@ -159,6 +159,9 @@ describe('concurrency limiter', () => {
       world.leap(600);
       const waits = limiter.run(by('a'), async () => 'afterwards');
       expect(await world.settled(Promise.all([first, waits]))).toEqual([undefined, 'afterwards']);
+      // Nor is the long time that the first work took mistaken for the throughput.
+      const crowd = Array.from({ length: 100 }, (_, n) => limiter.run(by(`caller ${n}`), () => sleep(10)));
+      await world.settled(Promise.all(crowd));
     });
 
     test('does not come because nothing ran before a pause', async () => {
@@ -230,6 +233,59 @@ describe('concurrency limiter', () => {
       await world.pass(3000);
       await callers;
       expect(refused).toBe(0);
+    });
+
+    // In both cases, fewer pieces end than arrive, one each 10/3 ms.
+    test.each([
+      ['of a database that does one thing at a time', { isSerial: true, isPausing: false, served: 600 }],
+      ['with pauses for half of the time', { isSerial: false, isPausing: true, served: 1200 }],
+    ])('comes by the measured throughput %s', async (_, { isSerial, isPausing, served }) => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      let last: Promise<unknown> = Promise.resolve();
+      const waits: number[] = [];
+      const works: Promise<unknown>[] = [];
+      for (let n = 0; n < 1500; n += 1) {
+        if (isPausing && n % 15 === 0) limiter.isPaused = n % 30 === 0;
+        const since = performance.now();
+        const work = () => {
+          waits.push(performance.now() - since);
+          return (last = (isSerial ? last : Promise.resolve()).then(() => sleep(10)));
+        };
+        works.push(limiter.run(by(`caller ${n}`), work).catch(() => undefined));
+        await world.pass(10 / 3);
+      }
+      limiter.isPaused = false;
+      await world.settled(Promise.all(works));
+      // The whole throughput is used, and admitted work did not wait for much longer than it may.
+      expect(waits.length / served).toBeCloseTo(1, 1);
+      expect(waits.filter((ms) => ms > 1300)).toEqual([]);
+    });
+
+    test('does not come to calls that a group commit ends 64 at once', async () => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000, capacity: 64 });
+      // Commits take 150 ms each, so that 256 callers wait for 450 ms.
+      let commit = sleep(150);
+      const caller = async (name: string): Promise<void> => {
+        for (let round = 0; round < 10; round += 1) await limiter.run(by(name), () => commit);
+      };
+      const callers = Promise.all(Array.from({ length: 256 }, (_, n) => caller(`caller ${n}`)));
+      const commits = (async () => {
+        for (let n = 0; n < 45; n += 1) {
+          await commit;
+          commit = sleep(150);
+        }
+      })();
+      await world.settled(Promise.all([callers, commits]));
+    });
+
+    test('does not come to a crowd after an idle time, whatever was slow before', async () => {
+      const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+      for (let n = 0; n < 10; n += 1) await world.settled(limiter.run(by('slow'), () => sleep(2000)));
+      const crowd = () => Array.from({ length: 100 }, (_, n) => limiter.run(by(`caller ${n}`), () => sleep(5)));
+      const outcomes = await world.settled(Promise.allSettled(crowd()));
+      expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
+      await world.pass(11_000);
+      await world.settled(Promise.all(crowd()));
     });
 
     test('does not part what was admitted together', async () => {

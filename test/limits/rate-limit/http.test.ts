@@ -88,13 +88,6 @@ describe('each class of calls', () => {
     expect((await call('user.updateProfile', {}, user)).status).toBe(200);
   });
 
-  test('writes', async () => {
-    await start(RATES);
-    const user = await app.aUser();
-    expect(await answeredOf(() => call('game.create', { title: 'x' }, user))).toBe(5);
-    expect((await call('user.me', {}, user)).status).toBe(200);
-  });
-
   test('searches, which are reads as well', async () => {
     await start(RATES);
     const user = await app.aUser();
@@ -105,10 +98,6 @@ describe('each class of calls', () => {
     expect(await answeredOf(() => call('game.list', LIST, other))).toBe(12 - 4);
     const third = await app.aUser();
     expect(await answeredOf(() => call('user.search', { query: 'x', limit: 1 }, third))).toBe(3);
-  });
-
-  test('reads by GET', async () => {
-    await start(RATES);
     const input = encodeURIComponent(JSON.stringify({ json: { ...LIST, search: 'x' } }));
     expect(await answeredOf(() => ask(`game.list?input=${input}`, { method: 'GET' }))).toBe(3);
   });
@@ -117,12 +106,12 @@ describe('each class of calls', () => {
     await start(RATES);
     const user = await app.aUser();
     const wanted = { userId: user.id, name: 'another', scopes: ['content:write'], expiresAt: null } as const;
-    let answered = 0;
+    const answered: number[] = [];
     for (let n = 0; n < 6; n += 1) {
       const { key } = await createKey(app.context.db, wanted, new Date());
-      answered += await answeredOf(() => call('game.create', { title: 'x' }, { ...user, key }));
+      answered.push(await answeredOf(() => call('game.create', { title: 'x' }, { ...user, key })));
     }
-    expect(answered).toBe(4 * 5);
+    expect(answered).toEqual([5, 5, 5, 5, 0, 0]);
     expect((await call('user.updateProfile', {}, await app.aUser())).status).toBe(200);
   });
 
@@ -192,14 +181,6 @@ describe('several at once', () => {
     const ids = ['game.list', 'game.list', 'game.create', 'game.create', 'game.list'];
     const { headers } = await batch(ids, [search, search, { title: '1' }, { title: '2' }, search], user);
     expect(headers['retry-after']).toMatch(/^(60|59)$/);
-  });
-
-  test('twenty calls of nobody in particular are as many reads', async () => {
-    await start('anonymous=30');
-    const twenty = () => batch(Array<string>(20).fill('game.getTypeStats'), []);
-    expect((await twenty()).status).toBe(200);
-    const { body } = await twenty();
-    expect((body as unknown[]).filter((reply) => reasonOf(reply) === 'RATE_LIMITED')).toHaveLength(10);
   });
 
   test('a batch of records costs a write, and a tenth for each', async () => {
@@ -307,16 +288,6 @@ describe('keys that do not exist', () => {
       const { status } = await batch(Array<string>(20).fill('game.getTypeStats'), [], wrong());
       expect(status).toBe(401);
     }
-  });
-
-  test('many at once are looked for no more often', async () => {
-    await start('on');
-    const began = performance.now();
-    const replies = await Promise.all(Array.from({ length: 200 }, () => withKey(generateKey())));
-    const looked = replies.filter(({ reason }) => reason === 'KEY_UNKNOWN').length;
-    expect(looked).toBeGreaterThanOrEqual(UNKNOWN_KEYS);
-    // And what came back meanwhile.
-    expect(looked).toBeLessThanOrEqual(UNKNOWN_KEYS + Math.ceil(((performance.now() - began) * UNKNOWN_KEYS) / 60_000));
   });
 });
 

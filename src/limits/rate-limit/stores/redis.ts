@@ -49,11 +49,6 @@ interface RedisOptions {
 const isRefusedPing = (error: unknown): boolean =>
   error instanceof ErrorReply && /^NOPERM .*'ping'/i.test(error.message);
 
-/** Sends a named command, and returns its answer. */
-type Send = <T>(command: string, send: () => Promise<T>) => Promise<T>;
-
-const unobserved: Send = (_command, send) => send();
-
 export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
 /**
@@ -127,19 +122,19 @@ export class Redis implements RedisStatus {
   /** Runs a script; undefined when Redis is away, or does not answer in time. */
   run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const request = { keys: [...keys], arguments: [...values] };
-    return this.#ask((send) => this.#runStored(script, request, send), this.#observer);
+    return this.#ask((trips) => this.#runStored(script, request, trips), this.#observer);
   }
 
   /** Runs a script in the background, without a call that observes it. */
   tell(script: Script, keys: readonly string[], values: readonly string[]): void {
     const request = { keys: [...keys], arguments: [...values] };
-    void this.#ask((send) => this.#runStored(script, request, send));
+    void this.#ask((trips) => this.#runStored(script, request, trips));
   }
 
   /** Whether a key was not set within the period; undefined as for `run`. */
   async isFirst(name: string, seconds: number): Promise<boolean | undefined> {
     const set = () => this.#client.set(name, '', { condition: 'NX', expiration: { type: 'EX', value: seconds } });
-    const answer = await this.#ask(async (send) => (await send('SET', set)) ?? 'no', this.#observer);
+    const answer = await this.#ask(async (trips) => (await trips.send('SET', set)) ?? 'no', this.#observer);
     return answer === undefined ? undefined : answer === 'OK';
   }
 
@@ -169,15 +164,14 @@ export class Redis implements RedisStatus {
   }
 
   /** The answer of a command, if it comes in time. */
-  async #ask<T>(command: (send: Send) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
+  async #ask<T>(command: (trips: RoundTrips) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
-    const trips = observer && new RoundTrips(observer);
-    const send: Send = trips ? (name, one) => trips.send(name, one) : unobserved;
-    const outcome = this.#outcomeOf(() => command(send));
+    const trips = new RoundTrips(observer);
+    const outcome = this.#outcomeOf(() => command(trips));
     const answer = await this.#inTime(outcome, this.#patienceMs);
     if (answer === undefined) {
-      trips?.giveUp();
+      trips.giveUp();
       this.#noteLate();
     } else this.#late = 0;
     return answer;
@@ -202,15 +196,15 @@ export class Redis implements RedisStatus {
   async #runStored(
     { text, sha }: Script,
     request: { keys: string[]; arguments: string[] },
-    send: Send,
+    trips: RoundTrips,
   ): Promise<unknown> {
     const evaluate = (): Promise<unknown> => this.#client.evalSha(sha, request);
     try {
-      return await send('EVALSHA', evaluate);
+      return await trips.send('EVALSHA', evaluate);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      await send('SCRIPT LOAD', () => this.#client.scriptLoad(text));
-      return send('EVALSHA', evaluate);
+      await trips.send('SCRIPT LOAD', () => this.#client.scriptLoad(text));
+      return trips.send('EVALSHA', evaluate);
     }
   }
 

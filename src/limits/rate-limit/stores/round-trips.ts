@@ -5,18 +5,18 @@ import type { RedisObserver, RoundTripObservation } from '../../../base/observer
 /** The first word of an error that Redis answers with. */
 const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
 
-/** The round trips of one operation, observed one after the other. */
+/** The round trips of one operation, one after the other, each observed if there is an observer. */
 export class RoundTrips {
-  readonly #observer: RedisObserver;
+  readonly #observer: RedisObserver | undefined;
   #watch: RoundTripObservation | undefined;
 
-  constructor(observer: RedisObserver) {
+  constructor(observer: RedisObserver | undefined) {
     this.#observer = observer;
   }
 
   /** Sends a command, and returns its answer. */
   async send<T>(command: string, send: () => Promise<T>): Promise<T> {
-    this.#watch = this.#observer.sent(command);
+    this.#watch = this.#observer?.sent(command);
     try {
       const answer = await send();
       this.#end((watch) => watch.answered());
