@@ -79,9 +79,9 @@ describe('a start from the sources', () => {
 
   test('says that it compiles, once', () => {
     cpSync(SCRIPT_OF_STARTS, join(folder, SCRIPT_OF_STARTS));
-    for (const room of ['contract', 'src', 'migrations', 'openapi']) {
-      mkdirSync(join(folder, room));
-      mkdirSync(join(folder, 'dist', room));
+    for (const room of ['contract', 'src', 'migrations', 'openapi/kit']) {
+      mkdirSync(join(folder, room), { recursive: true });
+      mkdirSync(join(folder, 'dist', room), { recursive: true });
     }
     for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) {
       writeFileSync(join(folder, file), '{}');
