@@ -211,7 +211,7 @@ const KEYS = new RegExp(
 );
 
 /** Whether a text has an API key in it, or a part of one that can be told. */
-export const holdsKey = (text: string): boolean => text.search(KEYS) !== -1;
+export const holdsKey = (value: string): boolean => value.search(KEYS) !== -1;
 
 /** A text with the API keys in it masked. All that is kept or logged goes through here. */
-export const withoutKeys = (text: string): string => text.replaceAll(KEYS, `${KEY_PREFIX}…`);
+export const withoutKeys = (value: string): string => value.replaceAll(KEYS, `${KEY_PREFIX}…`);
