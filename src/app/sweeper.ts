@@ -32,7 +32,7 @@ export interface Expiring {
   sweep: () => Promise<boolean>;
 }
 
-/** What expires in a service, and the pages of an SQLite file, which are checked at night. */
+/** The rows of a service that expire, and the pages of an SQLite file, which are checked at night. */
 export const expiringRows = (
   database: Database,
   { auditRetentionDays, eventRetentionDays }: Pick<Config, 'auditRetentionDays' | 'eventRetentionDays'>,
