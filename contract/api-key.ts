@@ -124,7 +124,7 @@ const anyKey = { id: Id.optional().describe('The id of a key of the user; by def
 const oneKey = { id: Id.describe('The id of a key of the user') };
 const name = KeyName.describe('The purpose of the key, in a few words');
 
-/** The way to a key for a caller who has lost the answer with it. */
+/** The advice for a caller who has lost the answer that held the key. */
 const REPETITION = (call: string): string =>
   `A repetition with the same \`Idempotency-Key\` is answered without the key itself: where the first answer was lost, revoke what was made, and ${call}.`;
 

@@ -179,7 +179,7 @@ const listMembers = {
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Where a list begins: a page or a cursor must be there. */
+/** A list needs a page or a cursor to begin at. */
 const hasBeginning = z.refine<unknown>(
   (input) => {
     const { page: number, cursor } = input as { page?: number; cursor?: string };
@@ -189,11 +189,11 @@ const hasBeginning = z.refine<unknown>(
     path: ['page'],
     error: 'is required without a cursor',
     params: { code: 'invalid_type' },
-    // Said beside all other faults.
+    // zod reports this fault together with all others.
     when: ({ value }) => isRecord(value),
   },
 );
-/** The same in JSON Schema, which zod does not write. Of `anyOf` in an object, generators make a union or nothing. */
+/** The same rule in JSON Schema, which zod does not write. Generators make a union or nothing of `anyOf` in an object. */
 const hasBeginningInJsonSchema = {
   if: { required: ['cursor'] },
   else: { required: ['page'] },
@@ -238,7 +238,7 @@ const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
   return value;
 };
 
-/** An object of an input whose members have names of the caller's own, `max` of them at most. */
+/** An input object whose member names the caller chooses: `max` members at most. */
 export const mapOf = <K extends z.ZodString, V extends z.ZodType>(name: K, value: V, max: number) =>
   z
     .preprocess(refuseProto, z.record(name, value))

@@ -7,7 +7,7 @@ import { form, keyless, line, text, words } from './text.ts';
 
 const Pointer = z.string().regex(/^\//, 'must be a JSON pointer such as /items/*/title');
 const Pointers = z.array(Pointer);
-/** The least and the greatest. */
+/** The least and the greatest value. */
 const Extremes = z.array(z.number()).length(2);
 
 const Need = z
@@ -37,7 +37,7 @@ const Need = z
   })
   .meta({ description: 'What a consumer needs of an operation.' });
 
-/** The needs of a consumer by its own tests: a file that its repository keeps. */
+/** The needs of a consumer, recorded by its own tests: its repository keeps this file. */
 export const ConsumerContract = z
   .strictObject({
     $schema: z.string().exactOptional(),
@@ -56,10 +56,10 @@ export type Need = z.output<typeof Need>;
 export const isConsumerContract = (value: unknown): value is ConsumerContract =>
   ConsumerContract.safeParse(value).success;
 
-/** A text that is no consumer contract. The message says why. */
+/** The error for a text that is no consumer contract. The message says why. */
 export class ConsumerContractError extends Error {}
 
-/** Reads a consumer contract, also behind a byte order mark. @throws ConsumerContractError */
+/** Parses a consumer contract; a byte order mark may precede it. @throws ConsumerContractError */
 export const parseConsumerContract = (name: string, source: string): ConsumerContract => {
   let json: unknown;
   try {
@@ -81,7 +81,7 @@ const pointers = names(pointer);
 const described = <S extends z.ZodType>(schema: S, { description }: z.ZodType): S => schema.describe(description ?? '');
 const { operation, test, sends, extremes, reads, requires, decodes, reasons } = Need.shape;
 
-/** A need, as far as the gateway keeps it: what a file may hold has no limits. */
+/** A need as the gateway stores it, with limits; a file has none. */
 const PublishedNeed = z
   .strictObject({
     operation: described(keyless(line(1, lengths.contractName)), operation),
@@ -101,7 +101,7 @@ const ContractTag = keyless(
 );
 const GatewayVersion = keyless(line(1, lengths.version));
 
-/** A consumer contract, as far as the gateway keeps it. */
+/** A consumer contract as the gateway stores it. */
 const PublishedContract = z
   .strictObject({
     consumer: described(ConsumerName, ConsumerContract.shape.consumer),

@@ -4,11 +4,11 @@ import { schemasIn, type Side } from './parts.ts';
 /** The least time between the announcement of an end and the end, in days. */
 const DEPRECATION_DAYS = 180;
 
-/** Says that something will go. Days are `YYYY-MM-DD`, in UTC. */
+/** Announces that a part of the API ends. Days are `YYYY-MM-DD`, in UTC. */
 export interface Deprecation {
-  /** The day from which it should not be used any more. */
+  /** The day from which clients should no longer use it. */
   since: string;
-  /** The day from which it may be gone: at least `DEPRECATION_DAYS` after `since`. Left out while none is set. */
+  /** The first day on which the part may be missing: at least `DEPRECATION_DAYS` after `since`. Left out while no day is set. */
   sunset?: string;
   /** The replacement, as it follows "Use": `` `title` ``, or `` the operation `game.list` ``. */
   use: string;
@@ -50,11 +50,11 @@ export const assertDeprecation = (deprecation: Deprecation): Deprecation => {
   return deprecation;
 };
 
-/** The sentence about a deprecation, beside what it is about. */
+/** The sentence about a deprecation, for the description of the deprecated part. */
 export const deprecationText = ({ since, sunset, use, why }: Deprecation): string =>
   `Deprecated since ${since}: ${why} Use ${use} instead.${sunset === undefined ? '' : ` It ends on ${sunset}.`}`;
 
-// Not `x-sunset`: oasdiff holds that against the clock of the machine that it runs on, and knows nothing of `since`.
+// Not `x-sunset`: oasdiff compares that with the clock of its machine, and ignores `since`.
 const keywordsOf = (deprecation: Deprecation) => ({
   deprecated: true as const,
   'x-deprecated': assertDeprecation(deprecation),
@@ -75,7 +75,7 @@ export const deprecatedValues = <T extends z.ZodType<string>>(
   return schema.meta({ 'x-deprecated-values': values });
 };
 
-/** The keywords of deprecations in a schema of the contract, and in the JSON Schema that is made of it. */
+/** The keywords of deprecations in a schema of the contract, and in its JSON Schema. */
 export interface DeprecationKeywords {
   'x-deprecated'?: Deprecation;
   'x-deprecated-values'?: Record<string, Deprecation>;

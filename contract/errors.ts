@@ -80,13 +80,13 @@ export type ErrorResponse = z.output<typeof ErrorResponse>;
 export type Issue = z.output<typeof Issue>;
 
 interface Particulars {
-  /** The procedure called, if one was. */
+  /** The called procedure, if any. */
   path: string | null;
   requestId: string;
-  /** Where the reason is explained. */
+  /** The address of the page about the reason. */
   docs?: string | undefined;
   issues?: Issue[] | undefined;
-  /** In place of the catalogue's. */
+  /** Replaces the hint of the catalogue. */
   hint?: string | undefined;
 }
 

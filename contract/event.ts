@@ -31,7 +31,7 @@ export const EventType = z.enum(eventTypes).meta({
     'The kind of a change. A record that is hidden is `deleted`, and one that is shown again is `created`. `reactionsChanged` tells of likes, dislikes and favorites, once a second for each record at most.',
 });
 
-/** The kinds of records that events tell of. */
+/** The kinds of records that events describe. */
 export const eventKinds = ['game', 'image', 'user', 'tag'] as const;
 
 const EventRecord = z
@@ -43,7 +43,7 @@ const EventRecord = z
 
 const now = 'as it is now; null if there is none. Only with `include`';
 
-/** An event as it goes out. */
+/** An event as callers receive it. */
 export const Event = z
   .object({
     id: z.string().describe('The id of the event, by which a program knows one that it has seen'),
@@ -71,7 +71,7 @@ const EventInclusion = z
   .enum(['record'])
   .meta({ id: 'EventInclusion', description: 'What to add to each event: the record as it is now.' });
 
-/** Filters are not what is wrong with a cursor of events. */
+/** The hint about a cursor of events: unlike the catalogue's, it does not mention filters. */
 export const eventCursorHint =
   'Pass as `after`, unchanged, a `nextCursor` of `event.list` or the `id` of a message of `event.tail`. Without one, begin by `start`.';
 
@@ -135,8 +135,8 @@ export const event = router('event', {
 });
 
 /**
- * The input of `event.tail` as tRPC's clients send it: they add to the input the id of the last event that they have got, which
- * takes the place of `after`.
+ * The input of `event.tail` as tRPC's clients send it: they add the id of the last event that they received, which replaces
+ * `after`.
  */
 export const TailSubscription = event.tail.body.shape.json.extend({
   lastEventId: text(1, lengths.cursor).nullable().optional(),

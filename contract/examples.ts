@@ -1,8 +1,8 @@
 import { MAX_SUMMARY_IMAGES } from './limits.ts';
 
 /**
- * The records that the examples of the contract talk about. The embedded demo database holds them under these ids, so
- * every example works there as it stands.
+ * The records of the contract's examples. The embedded demo database holds them under these ids, so that every example
+ * works there unchanged.
  */
 export const exampleUser = {
   id: '019a3c5e-7d10-7a41-9b1e-5f0c8a2d6e01',
@@ -57,7 +57,7 @@ export const exampleGame = {
   extraInfo: exampleGameInput.extraInfo,
 };
 
-/** A second game, with as little as a game can have. */
+/** A second game, with the required members only. */
 export const plainGameInput = { title: 'Lighthouse Keeper', gameType: 'ADV' };
 
 export const plainGame = {
@@ -124,7 +124,7 @@ export const exampleUpdate = {
   at: published.updatedAt,
 };
 
-/** A webhook, and something that was delivered to it. */
+/** A webhook and a delivery to it. */
 export const exampleWebhook = {
   id: '019a3c5f-06a0-73a3-a4a7-f29415b6f70a',
   url: 'https://hooks.example.com/content',
@@ -164,7 +164,7 @@ export const exampleContract = {
   publishedAt: published.updatedAt,
 };
 
-/** The viewer of a record that its caller has just made. */
+/** The `viewer` of a record that the caller has just created. */
 export const untouchedViewer = { favorited: false, reaction: null };
 
 /** The reply to a list of one item. */
@@ -178,7 +178,7 @@ export const singlePage = <T>(item: T) => ({
   nextCursor: null,
 });
 
-/** A key of the user, which is not the one in use. */
+/** A key of the user other than the key in use. */
 export const exampleApiKey = {
   id: '019a3c5e-b151-7e85-9f52-9d40ce61a205',
   prefix: 'cgk_7Qm3xT9a',
@@ -192,7 +192,7 @@ export const exampleApiKey = {
   madeBy: null,
 };
 
-/** A call that failed. */
+/** A failed call. */
 export const exampleFailedCall = {
   requestId: '0f1c6bd2-4d3e-4c53-8a55-3f1a3f3c9f10',
   operation: 'game.list',

@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_HOURS, lengths } from './limits.ts';
 
-/** The request header by which a write is repeated without doing it again. */
+/** The request header with which a repeated write is executed once only. */
 export const idempotencyKey = {
   name: 'Idempotency-Key',
   minLength: 1,
@@ -13,7 +13,7 @@ export const idempotencyKey = {
     `twice. A success is remembered for ${IDEMPOTENCY_HOURS} hours, per API key and operation; a refused request does not use the value up.`,
 } as const;
 
-/** The reply header that tells a repeated answer from a first one. */
+/** The reply header that marks the stored answer to a repetition. */
 export const idempotencyReplayed = {
   name: 'Idempotency-Replayed',
   description: '`true` if an earlier request with the same `Idempotency-Key` has done this already; absent otherwise.',

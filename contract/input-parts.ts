@@ -26,7 +26,7 @@ const within = (place: Place, step: string): Place => {
   return known;
 };
 
-/** The parts of what is sent as `json` in the body of an operation. */
+/** The parts of the value of `json` in the request body of an operation. */
 export const inputPartsOf = ({ body }: AnyRoute): InputParts => {
   const root = newPlace();
   const parts = partsOf(body, 'input').filter(({ path }) => path[0] === 'json' && path.length > 1);

@@ -1,4 +1,4 @@
-/** The messages about a request that is refused: excerpts of what was sent, and the faults that zod finds. */
+/** The messages about a refused request: excerpts of its values, and the faults that zod finds. */
 import { z } from 'zod';
 import type { Issue } from './errors.ts';
 import { MAX_ISSUES } from './limits.ts';
@@ -68,7 +68,7 @@ export const excerptOf = (value: unknown, max = MAX_EXCERPT): string => {
   return excerpt(writer.text, max);
 };
 
-/** `a string`, of whatever JSON holds. */
+/** The type of a JSON value with its article: `a string`. */
 export const kindOf = (value: unknown): string => {
   if (value === null || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return 'an array';
@@ -99,8 +99,8 @@ const sizeMessage = (origin: string, input: unknown, bound: string, limit: numbe
 };
 
 /**
- * The message for a fault that has none of its own, in this API's wording: it reads on after the path of the value. It never
- * repeats what was sent.
+ * The message for a fault without a message of its own, in this API's wording: it continues the path of the value. It never
+ * repeats the value.
  */
 const ownMessageOf = (issue: z.core.$ZodRawIssue): string => {
   const { input } = issue;
@@ -139,7 +139,7 @@ export const pointerOf = (path: readonly PropertyKey[]): string =>
 /** zod's path begins in the envelope, ours in `json`. */
 const inJson = (path: readonly PropertyKey[]): readonly PropertyKey[] => (path[0] === 'json' ? path.slice(1) : path);
 
-/** Returns the advice that follows an issue's message; for an unknown member, by its name. Called for one after another. */
+/** Returns the advice that follows an issue's message; for an unknown member, by its name. */
 export type Advise = (issue: z.core.$ZodIssue, member?: string) => string | undefined;
 
 const codeOf = (issue: z.core.$ZodIssue): string =>
@@ -157,7 +157,7 @@ const unnameable = (name: PropertyKey): string | undefined => {
   return holdsKey(name) ? 'a member whose name holds an API key' : undefined;
 };
 
-/** An issue at a path or, where a name on the way cannot be shown, at what holds it. */
+/** An issue at a path. Where a name in the path must not be shown, the issue is at the parent. */
 const issueAt = (path: readonly PropertyKey[], code: string, message: string): Issue => {
   const hidden = path.findIndex((name) => unnameable(name) !== undefined);
   if (hidden === -1) return { path: pointerOf(path), code, message };
@@ -171,7 +171,7 @@ const issueAt = (path: readonly PropertyKey[], code: string, message: string): I
 const withAdvice = (message: string, advice: string | undefined): string =>
   advice === undefined ? message : `${message}; ${advice}`;
 
-/** The faults that zod found in a request, as they go on the wire. */
+/** The faults that zod found in a request, in the form of the reply. */
 export const issuesOf = (found: readonly z.core.$ZodIssue[], advise: Advise = () => undefined): Issue[] => {
   const issues: Issue[] = [];
   for (const issue of found) {

@@ -1,5 +1,5 @@
-// Every number that the API sets to its callers, once: schemas, messages, the document, the service and the conformance
-// kit take it from here. To lower one breaks callers; to raise one needs a look at the reason beside it.
+// Every limit that the API sets for its callers: schemas, messages, the document, the service and the conformance kit import
+// it from here. A lower limit breaks callers; the comment on each limit says why it is not higher.
 
 /**
  * Pages end at page × limit = this, and counting stops at it: the work for a page grows with the records before it, that
@@ -10,14 +10,14 @@ export const MAX_PAGE_DEPTH = 10_000;
 export const MAX_PAGE = 2_147_483_647;
 /** Records per page: more than a screen shows. */
 export const MAX_PAGE_SIZE = 100;
-/** Tags to filter by: each is one more join, and more tags share next to no record. */
+/** Tags to filter by: each tag is one more join, and few records have more tags in common. */
 export const MAX_FILTER_TAGS = 10;
 
 /** Events per page: a copy that is a day behind catches up in minutes. */
 export const MAX_EVENTS = 100;
 /**
- * How far back the start `recent` lies: further than replicas, of which lists may be read, are behind. A copy that takes
- * this cursor, and the lists then, misses nothing.
+ * How far back the start `recent` lies: further than the replicas that lists are read from may lag. A copy that first takes
+ * this cursor, then the lists, misses nothing.
  */
 export const RECENT_EVENTS_SECONDS = 120;
 
@@ -30,7 +30,7 @@ export const MAX_TAIL_SECONDS = 86_400;
 export const MAX_RELATED = 24;
 /** One row of related games. */
 export const DEFAULT_RELATED = 6;
-/** Types that are counted one by one: more than a menu can show, since anyone may invent types. */
+/** Types with a count of their own: more than a menu can show. The list is bounded since anyone may invent types. */
 export const MAX_COUNTED_TYPES = 500;
 /** Users that a search finds: a person who has not found the user by then types another letter. */
 export const MAX_FOUND_USERS = 50;
@@ -53,7 +53,7 @@ export const MAX_SIGNING_SECRETS = 4;
 export const MAX_KEY_PAGE = 100;
 /** Active keys beyond which a user makes none. One for each program of a site, twice while they are rotated. */
 export const MAX_KEYS = 100;
-/** Days for which a key works that its user makes: ten years are as good as ever. */
+/** The longest lifetime in days of a key that its user makes: ten years. */
 export const MAX_KEY_DAYS = 3650;
 export const DEFAULT_KEY_DAYS = 90;
 /** Hours for which an old key works beside the one that takes its place, at most: a month, which the slowest deployment takes. */
@@ -61,7 +61,7 @@ export const MAX_OVERLAP_HOURS = 720;
 /** Days for which the uses of keys are kept: a part that was not used for a quarter can go. */
 export const MAX_USE_DAYS = 90;
 export const DEFAULT_USE_DAYS = 30;
-/** Failed calls that are kept of a key, and for how long: what a person looks for who was just refused. */
+/** The number of failed calls that are kept for each key, and for how long: a person looks for the refusal that just happened. */
 export const MAX_FAILED_CALLS = 100;
 export const FAILED_CALL_HOURS = 24;
 /** Consumer contracts of a user: the programs of a team, each under a tag or two. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { pointerOf } from './issues.ts';
 
-/** A schema with what may be inside of it, by the names that zod gives these. */
+/** A schema and its nested schemas, by zod's names for them. */
 interface Definition {
   type: string;
   format?: string;
@@ -34,14 +34,14 @@ export function* schemasIn(schema: z.ZodType, side: Side, path: readonly string[
   for (const [name, member] of Object.entries(shape)) yield* schemasIn(member, side, [...path, name]);
   for (const each of [element, valueType]) if (each) yield* schemasIn(each, side, [...path, '*']);
   const { innerType, left, right, in: sent, out: answered } = others;
-  // A transformation alone says nothing of what it takes: that is in what follows.
+  // A transformation does not describe its input: the schema behind it does.
   const next = side === 'input' && sent?.def.type !== 'transform' ? sent : answered;
   for (const inner of [...options, innerType, left, right, next]) {
     if (inner) yield* schemasIn(inner, side, path);
   }
 }
 
-/** A member of an input or output, or one of the words that it may be. */
+/** A member of an input or output, or one of its enum values. */
 export interface Part {
   path: readonly string[];
   word?: string;
@@ -55,7 +55,7 @@ const wordsOf = (schema: z.ZodType): string[] => {
   return words.filter((word) => typeof word === 'string');
 };
 
-/** The members of an input or output and their words, each once. Elements of arrays are parts only by what is inside of them. */
+/** The members of an input or output and their enum values, each once. Array elements count only by their own members. */
 export const partsOf = (schema: z.ZodType, side: Side): Part[] => {
   const parts = new Map<string, Part>();
   for (const { schema: inner, path } of schemasIn(schema, side)) {
@@ -66,7 +66,7 @@ export const partsOf = (schema: z.ZodType, side: Side): Part[] => {
   return [...parts.values()];
 };
 
-/** Of texts, those of a form of their own refuse it: addresses and versions, for example. */
+/** Texts with a form of their own, such as addresses and versions, refuse this one. */
 const SENTENCE = 'A plain text, for once!';
 /** The names of members with ids, slugs and positions in lists: any text is taken, and looked up. */
 const LOOKED_UP = /^(?:id|cursor|before|after)$|(?:Id|Slugs)$/;

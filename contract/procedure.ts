@@ -60,7 +60,7 @@ export interface Spec<
   cost?: 'high';
   /** The reasons it can fail for beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
-  /** Hints of this operation on reasons, in place of the catalogue's, which is about other operations. */
+  /** Hints of this operation that replace those of the catalogue. */
   hints?: Partial<Record<R, string>>;
   /** The relations between calls that hold of it. */
   laws?: readonly Law[];
@@ -143,7 +143,7 @@ export type InputOf<R extends Route | StreamRoute> = z.output<R['body']>['json']
 /** The output of a procedure as its contract describes it. */
 export type OutputOf<R extends Route> = z.output<R['responses'][200]>['result']['data']['json'];
 
-/** A procedure of the contract: all that is known of it. */
+/** A procedure of the contract with all its properties. */
 export interface Procedure extends ProcedureMetadata {
   /** `game` of `game.list` */
   router: string;
@@ -154,7 +154,7 @@ export interface Procedure extends ProcedureMetadata {
 
 export const isStreamRoute = (route: Route | StreamRoute): route is StreamRoute => 'message' in route.metadata;
 
-/** An operation of the contract that answers with a stream: all that is known of it. */
+/** An operation of the contract that answers with a stream, with all its properties. */
 export interface Stream extends Omit<Procedure, 'route'> {
   message: z.ZodType<{ json: unknown }>;
   route: StreamRoute;
@@ -177,7 +177,7 @@ export const procedure = <
   spec: Spec<I, O, A, R, E>,
 ): Spec<I, O, A, R, E> => spec;
 
-/** A public read that sends its output again and again, as a stream. Its example shows the input, and one output. */
+/** A public read that sends a stream of outputs. Its example shows the input and one output. */
 type StreamSpec<I extends z.ZodType, O extends z.ZodType, R extends Reason> = Spec<I, O, 'public', R, 'read'> & {
   streams: true;
 };

@@ -30,14 +30,14 @@ import {
 export const retries = {
   /** The requested thing does not exist, or is not allowed. */
   no: 'No. The same request gets the same answer.',
-  /** Another request, another key. */
+  /** Only another request, or another key, helps. */
   'after-fixing': 'Not as it is. Fix the request first.',
-  /** The service says when, and a write that failed so has stored nothing. */
+  /** The service says when to repeat, and a write that failed so has stored nothing. */
   'after-retry-after': 'Yes, after the number of seconds in `Retry-After`.',
   /** The outcome of the write is unknown. */
   'with-idempotency-key':
     'Yes, after the number of seconds in `Retry-After` and with the same `Idempotency-Key`. Without one, look first whether the write was stored.',
-  /** The service does not say when, nor whether it will help. */
+  /** The service says neither when to repeat nor whether that helps. */
   'after-a-pause':
     'It may help. Try again after a pause, a few times at most, and a write only with the same `Idempotency-Key`.',
 } as const;
@@ -55,9 +55,9 @@ interface CatalogueEntry {
   readonly message: string;
   /** The hint, in a line: `error.json.data.hint`, unless the error has a more precise one. */
   readonly hint: string;
-  /** When this happens. */
+  /** The circumstances in which this happens. */
   readonly cause: string;
-  /** How to fix it, at more length than the hint. */
+  /** The fix, at more length than the hint. */
   readonly fix: string;
   /** Whether it helps to send the same request again. */
   readonly retry: Retry;
@@ -94,7 +94,7 @@ export const errors = {
     cause: `A member of the input is missing, unknown, of the wrong type or outside its limits. \`data.issues\` lists every fault, up to ${MAX_ISSUES}.`,
     fix: 'Correct the input at each `path`, as its `message` says. If a member that you did send is called missing, check that it is inside `json`: `{"json": {"limit": 20}}`.',
   },
-  // Whether a page or a cursor is there to be had, no schema can tell: they are no faults of the input.
+  // A schema cannot know whether a page or a cursor exists: these are no faults of the input.
   PAGE_TOO_DEEP: {
     ...notFound,
     message: `\`page\` × \`limit\` may not exceed ${MAX_PAGE_DEPTH}.`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { KEY_PREFIX } from './limits.ts';
 
-// Of each kind of text the characters that it must not hold, as they stand between the brackets of a regular expression.
+// The characters that each kind of text must not hold, as they stand between the brackets of a regular expression.
 // Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
 // hex digits below U+0080 only. Above, visible characters stand for themselves, and `published` escapes the others. U+202C
 // repeats a character of the range before it: there it ends the override that U+202E begins, so that a printed pattern reads
@@ -19,7 +19,7 @@ const SEPARATORS_AND_DIRECTIONS = `${HYPHENATION_POINT}-\u202e\u202c\u2066-\u206
  * allowed.
  */
 const NOT_IN_LINE = CONTROLS + MARKS + SEPARATORS_AND_DIRECTIONS;
-/** As above, but tabs and line breaks may be there, and the marks that prose from right to left needs. */
+/** As above, but tabs, line breaks, and the marks of prose from right to left are allowed. */
 const NOT_IN_PROSE = CONTROLS_BUT_BREAKS + DIRECTIONS;
 /** The characters that a link must not hold: they end it, or the attribute or tag around it, or are read as a slash. */
 export const NOT_IN_LINK = `${NOT_IN_LINE} "<>\\\\\``;
@@ -67,7 +67,7 @@ const BLANKS = ` ${WIDE_BLANKS}`;
 // No pattern of every dialect can name a character beyond U+FFFF: JavaScript takes each for two characters without the flag `u`. The service refuses texts of them alone all the same.
 const BLANK = new RegExp(`^[${BLANKS}\\p{Default_Ignorable_Code_Point}]+$`, 'u');
 
-/** A form, and the pattern of those texts of it in which something is to be seen. */
+/** A form, and the pattern of its texts with at least one visible character. */
 const seen = ({ pattern: any, faultOf }: Form, pattern: string): Form => {
   const expression = new RegExp(any);
   return {
@@ -91,7 +91,7 @@ const manyLines = only(
 const letter = noneOf(` ${NOT_IN_LINE}`);
 const seenLetter = noneOf(NOT_IN_LINE + BLANKS);
 
-/** Words of one line, with one space between two, in which something is to be seen. */
+/** Words of one line, with one space between two, and at least one visible character. */
 export const words = seen(
   form(
     `^${letter}+( ${letter}+)*$`,
@@ -125,7 +125,7 @@ const characterFault = (value: string) => {
 /**
  * A text of `min` to `max` Unicode code points, as JSON Schema and MySQL's `VARCHAR(n)` count them; zod's own
  * `.max()` counts UTF-16 units. Lone surrogates are refused, which UTF-8 cannot hold, and U+0000, which many databases
- * and their drivers take for the end of a text. Unless it has a form, anything else goes: that is for what is looked up.
+ * and their drivers take for the end of a text. A text without a form may hold anything else: it is only looked up.
  */
 export const text = (min: number, max: number, { pattern, isRefused, faultOf }: Form = anything) => {
   // As JSON Schema reads it: by code points.
@@ -168,7 +168,7 @@ export const text = (min: number, max: number, { pattern, isRefused, faultOf }: 
     .meta({ minLength: min, maxLength: max, pattern: published(pattern) });
 };
 
-/** The texts of a schema that hold no API key: for names, which are shown and logged. */
+/** Restricts a schema to texts without an API key: for names, which are shown and logged. */
 export const keyless = <S extends z.ZodString>(schema: S): S =>
   schema.check((ctx) => {
     if (!holdsKey(ctx.value)) return;
@@ -184,7 +184,7 @@ const seenPattern = `[${BLANKS}]*${seenLetter}${noneOf(NOT_IN_LINE)}*`;
 const seenLine = seen(oneLine, `^${seenPattern}$`);
 const seenOrEmpty = seen(oneLine, `^(${seenPattern})?$`);
 
-/** A title or a name: a line in which something is to be seen. */
+/** A title or a name: a line with at least one visible character. */
 export const label = (max: number) => text(1, max, seenLine);
 
 /** A title or a name that may be empty, but not blank. */
@@ -195,7 +195,7 @@ export const prose = (min: number, max: number) => text(min, max, manyLines);
 
 const UNSEEN = new RegExp(`[\\x7f-\u009f${MARKS}\u2028\u2029${DIRECTIONS}]`, 'g');
 
-/** A text, JSON for example, with what is unseen in it escaped; the control characters below U+0020 stay. */
+/** A text, such as JSON, with its invisible characters escaped; the control characters below U+0020 stay. */
 export const escapeUnseen = (value: string): string => value.replaceAll(UNSEEN, escapeOf);
 
 /** A character as it stands, or percent-encoded, as often as that was done. */
@@ -210,8 +210,8 @@ const KEYS = new RegExp(
   'gi',
 );
 
-/** Whether a text has an API key in it, or a part of one that can be told. */
+/** Whether a text holds an API key or a recognizable part of one. */
 export const holdsKey = (content: string): boolean => content.search(KEYS) !== -1;
 
-/** A text with the API keys in it masked. All that is kept or logged goes through here. */
+/** A text with its API keys masked. Every stored or logged text passes through here. */
 export const withoutKeys = (content: string): string => content.replaceAll(KEYS, `${KEY_PREFIX}…`);

@@ -48,7 +48,7 @@ const Secret = z
     'The secret that signs its messages, `whsec_` and base64. It is shown only this once: store it. Null in the answer to a repetition',
   );
 
-/** The way to a secret for a caller who has lost the answer with it. */
+/** The advice for a caller who has lost the answer that held the secret. */
 const REPETITION =
   'A repetition with the same `Idempotency-Key` is answered without the secret: where the first answer was lost, call `webhook.rotateSecret` with another key.';
 
@@ -95,7 +95,7 @@ export interface WebhookMessage {
   description: string;
   body: z.ZodType;
   example: unknown;
-  /** The answer that the endpoint owes, if it is more than a status. */
+  /** The body that the endpoint must answer with, if any. */
   answer?: { body: z.ZodType; example: unknown };
 }
 
