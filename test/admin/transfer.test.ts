@@ -519,21 +519,6 @@ describe('an import', () => {
     expect(await imported(db, twice)).toMatchObject({ users: 3, existing: 1, bad: 0, isComplete: true });
   });
 
-  test('of bytes that are not UTF-8 tells so', async () => {
-    const path = join(tmpdir(), `content-gateway-bytes-${process.pid}.jsonl`);
-    await writeFile(path, Buffer.concat([Buffer.from(`${lines[0]}\n{"kind":"user`), Buffer.from([0xff, 0x0a])]));
-    try {
-      const outcome = await runCommand(['import', path], { env: { DATABASE_URL: app.databaseUrl } });
-      expect(outcome).toEqual({
-        code: 1,
-        stdout: expect.stringContaining('1 bad lines'),
-        stderr: expect.stringMatching(/^line 2: is not UTF-8\nerror: Nothing after line 1 is stored\./),
-      });
-    } finally {
-      await rm(path);
-    }
-  });
-
   test('of a file that begins otherwise is refused', async () => {
     for (const [text, fault] of [
       ['', 'The file is empty.'],
@@ -547,16 +532,23 @@ describe('an import', () => {
     }
   });
 
-  test('of an export that was cut says so', async () => {
-    const path = join(tmpdir(), `content-gateway-cut-${process.pid}.jsonl`);
-    await writeFile(path, textOf(lines.slice(0, 11)));
+  test.each<[what: string, bytes: () => Buffer, stdout: string, stderr: RegExp]>([
+    [
+      'bytes that are not UTF-8',
+      () => Buffer.concat([Buffer.from(`${lines[0]}\n{"kind":"user`), Buffer.from([0xff, 0x0a])]),
+      '1 bad lines',
+      /^line 2: is not UTF-8\nerror: Nothing after line 1 is stored\./,
+    ],
+    ['an export that was cut', () => Buffer.from(textOf(lines.slice(0, 11))), 'Stored 10 users', /incomplete/],
+  ])('of %s says so', async (_, bytes, stdout, stderr) => {
+    const path = join(tmpdir(), `content-gateway-import-${process.pid}.jsonl`);
+    await writeFile(path, bytes());
     try {
-      const { code, stdout, stderr } = await runCommand(['import', path], { env: { DATABASE_URL: app.databaseUrl } });
-      expect([code, stdout, stderr]).toEqual([
-        1,
-        expect.stringContaining('Stored 10 users'),
-        expect.stringContaining('incomplete'),
-      ]);
+      expect(await runCommand(['import', path], { env: { DATABASE_URL: app.databaseUrl } })).toEqual({
+        code: 1,
+        stdout: expect.stringContaining(stdout),
+        stderr: expect.stringMatching(stderr),
+      });
     } finally {
       await rm(path);
     }

@@ -13,31 +13,6 @@ import { AppError } from '../../base/errors.ts';
 import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
-/** A record as operators see it. */
-interface RecordState {
-  id: string;
-  title: string;
-  author: { id: string; nickname: string };
-  /** The type of a game. */
-  type: string | null;
-  tags: string[];
-  views: number;
-  likes: number;
-  dislikes: number;
-  favorites: number;
-  /** Whether the API does not show it, since it is hidden by itself or with its author. */
-  isHidden: boolean;
-  /** Since when it is hidden by itself, and why. */
-  hiddenAt: string | null;
-  hiddenReason: string | null;
-  /** Since when it is hidden with its author. */
-  authorHiddenAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-  /** The other columns of the record, as they are stored. */
-  details: Record<string, unknown>;
-}
-
 const jsonOf = (value: unknown): unknown => {
   if (typeof value !== 'string' || !/^[[{]/.test(value)) return value;
   try {
@@ -47,22 +22,28 @@ const jsonOf = (value: unknown): unknown => {
   }
 };
 
-const stateOf = (kind: ContentKind, row: AnyRecord, tags: readonly TagName[], hidden?: HiddenState): RecordState => ({
+/** A record as operators see it. */
+const stateOf = (kind: ContentKind, row: AnyRecord, tags: readonly TagName[], hidden?: HiddenState) => ({
   id: idFromBytes(row.id),
   title: row.title,
   author: { id: idFromBytes(row.authorId), nickname: row.authorNickname },
+  /** The type of a game. */
   type: typeIn(kind, row) as string | null,
   tags: tags.map(({ name }) => name),
   views: row.viewCount,
   likes: row.likeCount,
   dislikes: row.dislikeCount,
   favorites: row.favoriteCount,
+  /** Whether the API does not show it, since it is hidden by itself or with its author. */
   isHidden: hidden !== undefined,
+  /** Since when it is hidden by itself, and why. */
   hiddenAt: hidden?.hiddenAt?.toISOString() ?? null,
   hiddenReason: hidden?.reason ?? null,
+  /** Since when it is hidden with its author. */
   authorHiddenAt: hidden?.authorHiddenAt?.toISOString() ?? null,
   createdAt: timeFromDb(row.createdAt),
   updatedAt: timeFromDb(row.updatedAt),
+  /** The other columns of the record, as they are stored. */
   details: Object.fromEntries(
     Object.keys(ownColumns(kind))
       .map((member): [name: string, value: unknown] => [columnName(ownColumns(kind), member), jsonOf(row[member])])
@@ -71,7 +52,11 @@ const stateOf = (kind: ContentKind, row: AnyRecord, tags: readonly TagName[], hi
 });
 
 /** A record, be it hidden. @throws AppError the kind's NOT_FOUND */
-export const readRecordState = async (db: Database, kind: ContentKind, id: string): Promise<RecordState> => {
+export const readRecordState = async (
+  db: Database,
+  kind: ContentKind,
+  id: string,
+): Promise<ReturnType<typeof stateOf>> => {
   const shape = { detail: true, viewerId: undefined };
   const shown = (await readRecordMap<Record<string, unknown>>(db, currentTags, kind, shape, [id])).get(id);
   if (shown) return stateOf(kind, shown.row, shown.tags);

@@ -1,10 +1,11 @@
 import { In, IsNull, MoreThan, Not } from 'typeorm';
 import { type Actor, record } from '../../auth/audit/log.ts';
-import { listFromDb } from '../../db/values.ts';
+import { listFromDb, NIL_ID } from '../../db/values.ts';
 import type { Database } from '../../db/database.ts';
 import type { Transaction } from '../../db/connection.ts';
 import { tagLinksIn, type TagRow, tagsIn } from '../../content/entity.ts';
-import { readHiddenTagIds } from './hidden/read.ts';
+import { hiddenParts } from './hidden/read.ts';
+import { snapshotOf } from './hidden/snapshot.ts';
 import { removableKinds } from './kinds.ts';
 
 const READ_AT_ONCE = 500;
@@ -17,10 +18,12 @@ const WITHOUT_RECORDS = { gameCount: 0, imagePostCount: 0 };
 const isMerged = ({ mergedInto }: TagRow): boolean => mergedInto !== null;
 
 /** The tags that hidden records have, but those of an author, and the tags that such tags were merged into. */
-export const usedByHidden = async (db: Database, exceptAuthor?: string): Promise<Set<number>> => {
+export const usedByHidden = async (db: Database, exceptAuthor = NIL_ID): Promise<Set<number>> => {
   const used = new Set<number>();
-  for await (const lists of readHiddenTagIds(db, exceptAuthor))
-    for (const list of lists) for (const id of listFromDb(list)) used.add(id);
+  const hidden = hiddenParts(db, () => ({ authorId: Not(exceptAuthor) }), { recordId: true, record: true });
+  for await (const rows of hidden) {
+    for (const { record: kept } of rows) for (const id of listFromDb(snapshotOf(kept).tagIds)) used.add(id);
+  }
   const merged = used.size === 0 ? [] : await readMerged(db);
   for (const { id, mergedInto } of merged) if (used.has(id)) used.add(mergedInto);
   return used;

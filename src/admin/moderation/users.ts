@@ -3,7 +3,6 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import { findRange } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
 import { hideRecordsOf } from './hidden/hide.ts';
-import { countHidden } from './hidden/read.ts';
 import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
@@ -28,26 +27,13 @@ const settled = (): Promise<unknown> => sleep(SETTLE_MS);
 
 type ModeratedProfile = ReturnType<typeof userProfileView>;
 
-/** The counts of a user. */
-export interface UserCounts {
-  games: number;
-  imagePosts: number;
-  hiddenGames: number;
-  hiddenImagePosts: number;
-  /** Favorites and reactions that the user gave. */
-  engagement: number;
-  keys: number;
-}
+/** The counts of a user; `engagement` are the favorites and reactions that the user gave. */
+const COUNTS = ['games', 'imagePosts', 'hiddenGames', 'hiddenImagePosts', 'engagement', 'keys'] as const;
+export type UserCounts = Record<(typeof COUNTS)[number], number>;
 
-/** The counts alone. */
-export const countsOf = ({
-  games,
-  imagePosts,
-  hiddenGames,
-  hiddenImagePosts,
-  engagement,
-  keys,
-}: UserCounts): UserCounts => ({ games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys });
+/** The counts alone; without a state, those of a user who has nothing. */
+export const countsOf = (state?: UserCounts): UserCounts =>
+  Object.fromEntries(COUNTS.map((name) => [name, state?.[name] ?? 0])) as UserCounts;
 
 /** A user as operators see them. */
 interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePostCount'>, UserCounts {
@@ -66,7 +52,7 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
   });
   if (!status) throw new AppError('USER_NOT_FOUND');
   const [hiddenGames = 0, hiddenImagePosts = 0] = await Promise.all(
-    removableKinds.map(({ kind }) => countHidden(db, id, kind)),
+    removableKinds.map(({ kind }) => hiddenRecordsIn(db).countBy({ authorId: id, kind: kind.table })),
   );
   const engagement = await Promise.all(removableKinds.map(({ kind }) => countEngagementOf(db, kind, key)));
   const { gameCount: games, imagePostCount: imagePosts, createdAt, ...profile } = userProfileView(user);

@@ -18,7 +18,7 @@ import { AppError } from '../../base/errors.ts';
 import { gameKind, type StoredGame } from '../../game/kind.ts';
 import { imageKind, type StoredImagePost } from '../../image/kind.ts';
 import { usersIn } from '../../user/entity.ts';
-import { readHiddenOf } from '../moderation/hidden/read.ts';
+import { hiddenParts, rowOfHidden } from '../moderation/hidden/read.ts';
 import { type ExportedRecord, gameLine, imageLine, userLine } from '../transfer/records.ts';
 import { entriesAbout, onlyAbout } from './audit.ts';
 import { listOwnWebhooks } from '../../event/webhook/webhooks.ts';
@@ -52,8 +52,8 @@ async function* rowsOf(db: Database, kind: ContentKind, authorId: string): Async
       yield rows.toSorted(byId);
     }
   }
-  for await (const rows of readHiddenOf<ExportedRow>(db, kind, authorId)) {
-    yield rows.map((row) => Object.assign(row, { isHidden: true as const }));
+  for await (const rows of hiddenParts(db, () => ({ authorId, kind: kind.table }))) {
+    yield rows.map((row) => Object.assign(rowOfHidden(row), { isHidden: true }) as unknown as ExportedRow);
   }
 }
 
@@ -78,46 +78,30 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
   }
 }
 
-/** The records of a kind that a user marked in a table, part by part. */
-async function* marksIn(db: Database, of: ExportedKind['of'], table: string, userId: string): AsyncGenerator<object[]> {
-  const by = { key: 'recordId', first: NIL_ID, take: AT_ONCE } as const;
-  const parts = inParts(engagementIn(db, table), by, (later) => ({ where: { userId, recordId: later() } }));
-  for await (const rows of parts) yield rows.map(({ recordId: id, type }) => ({ of, id, type }));
-}
+type Mark = HiddenMarkRow['mark'];
 
-/** The same of hidden records. */
-async function* hiddenMarks(
+/** The records that a user marked in a table of each kind, those that are hidden after the others, part by part. */
+async function* marksOf(
   db: Database,
-  { of, kind }: ExportedKind,
-  marks: readonly HiddenMarkRow['mark'][],
   userId: string,
+  tableOf: (kind: ContentKind) => string,
+  marks: readonly Mark[],
 ): AsyncGenerator<object[]> {
-  const rows = await hiddenMarksIn(db)
-    .createQueryBuilder('m')
-    .innerJoin('HiddenRecord', 'h', 'h.recordId = m.recordId')
-    .where({ userId, mark: In(marks) })
-    .andWhere('h.kind = :kind', { kind: kind.table })
-    .orderBy('m.recordId')
-    .getMany();
-  yield rows.map(({ recordId: id, mark }) => ({
-    of,
-    id,
-    type: mark === 'favorite' ? undefined : mark,
-    isHidden: true,
-  }));
-}
-
-async function* favoritesOf(db: Database, userId: string): AsyncGenerator<object[]> {
-  for (const one of kinds) {
-    yield* marksIn(db, one.of, one.kind.favoriteTable, userId);
-    yield* hiddenMarks(db, one, ['favorite'], userId);
-  }
-}
-
-async function* reactionsOf(db: Database, userId: string): AsyncGenerator<object[]> {
-  for (const one of kinds) {
-    yield* marksIn(db, one.of, one.kind.reactionTable, userId);
-    yield* hiddenMarks(db, one, ['like', 'dislike'], userId);
+  const by = { key: 'recordId', first: NIL_ID, take: AT_ONCE } as const;
+  for (const { of, kind } of kinds) {
+    const shown = engagementIn(db, tableOf(kind));
+    for await (const rows of inParts(shown, by, (later) => ({ where: { userId, recordId: later() } }))) {
+      yield rows.map(({ recordId: id, type }) => ({ of, id, type }));
+    }
+    const hidden = await hiddenMarksIn(db)
+      .createQueryBuilder('m')
+      .innerJoin('HiddenRecord', 'h', 'h.recordId = m.recordId')
+      .where({ userId, mark: In(marks) })
+      .andWhere('h.kind = :kind', { kind: kind.table })
+      .orderBy('m.recordId')
+      .getMany();
+    const typeOf = (mark: Mark) => (mark === 'favorite' ? undefined : mark);
+    yield hidden.map(({ recordId: id, mark }) => ({ of, id, type: typeOf(mark), isHidden: true }));
   }
 }
 
@@ -129,16 +113,6 @@ async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<obje
     const failedCalls = await readFailedCalls(db, key.id, now);
     yield [{ ...key, uses: await readUses(db, key.id, now, DAYS), clients, operations, failedCalls }];
   }
-}
-
-/** The webhooks of a user; their secrets stay in the database. */
-async function* webhooksOf(db: Database, id: string): AsyncGenerator<object[]> {
-  yield await listOwnWebhooks(db, id);
-}
-
-/** The consumer contracts that a user has published. */
-async function* publishedBy(db: Database, id: string): AsyncGenerator<object[]> {
-  for await (const contract of contractsOf(db, id)) yield [contract];
 }
 
 /** The audit entries about a user, without the operators' names and what the entries tell of others. */
@@ -157,7 +131,14 @@ async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> 
   }
 }
 
-async function* listText(name: string, parts: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+async function* inLists(items: AsyncIterable<object>): AsyncGenerator<object[]> {
+  for await (const item of items) yield [item];
+}
+
+async function* listText(
+  name: string,
+  parts: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
+): AsyncGenerator<string> {
   yield `,\n"${name}":[`;
   let isFirst = true;
   for await (const items of parts) {
@@ -179,11 +160,18 @@ export async function* exportUser(db: Database, id: string, now = currentDate())
   const user = { ...userLine(row), kind: undefined };
   yield `{"format":"${FORMAT}","version":${VERSION},"exportedAt":${JSON.stringify(now)},\n"user":${JSON.stringify(user)}`;
   for (const one of kinds) yield* listText(one.name, recordsOf(db, one, id));
-  yield* listText('favorites', favoritesOf(db, id));
-  yield* listText('reactions', reactionsOf(db, id));
+  yield* listText(
+    'favorites',
+    marksOf(db, id, ({ favoriteTable }) => favoriteTable, ['favorite']),
+  );
+  yield* listText(
+    'reactions',
+    marksOf(db, id, ({ reactionTable }) => reactionTable, ['like', 'dislike']),
+  );
   yield* listText('keys', keysOf(db, id, now));
-  yield* listText('webhooks', webhooksOf(db, id));
-  yield* listText('consumerContracts', publishedBy(db, id));
+  // Their secrets stay in the database.
+  yield* listText('webhooks', [await listOwnWebhooks(db, id)]);
+  yield* listText('consumerContracts', inLists(contractsOf(db, id)));
   yield* listText('auditEntries', auditOf(db, id));
   yield '}\n';
 }

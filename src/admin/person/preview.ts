@@ -68,14 +68,7 @@ const countOwnTypes = async (db: Database, authorId: string): Promise<number> =>
 };
 
 /** The counts of a user who was deleted before. */
-export const NOTHING: UserCounts = {
-  games: 0,
-  imagePosts: 0,
-  hiddenGames: 0,
-  hiddenImagePosts: 0,
-  engagement: 0,
-  keys: 0,
-};
+export const NOTHING = countsOf();
 
 /** The counts of a user; `NOTHING` for one who was deleted before, but left traces. @throws AppError USER_NOT_FOUND */
 export const readUserCounts = async (db: Database, id: string): Promise<UserCounts> => {

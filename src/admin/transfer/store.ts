@@ -39,14 +39,23 @@ const reactionInsertion = memoize(({ reactionTable, foreignKey }: ContentKind) =
   insertInto(reactionTable, ['user_id', foreignKey, 'type']),
 );
 
+/** The users who marked a record, by their marks. */
+const marksOf = ({ favorites = [], likes = [], dislikes = [] }: Reactions) =>
+  [
+    ['favorite', favorites],
+    ['like', likes],
+    ['dislike', dislikes],
+  ] as const;
+
 const insertReactions = (tx: Transaction, kind: ContentKind, records: readonly ImportedRecord[]): Promise<unknown> => {
   const favorites: Parameter[][] = [];
   const reactions: Parameter[][] = [];
-  for (const { id, favorites: users = [], likes = [], dislikes = [] } of records) {
-    const record = storedIdToBytes(id);
-    for (const user of users) favorites.push([storedIdToBytes(user), record]);
-    for (const user of likes) reactions.push([storedIdToBytes(user), record, 'like']);
-    for (const user of dislikes) reactions.push([storedIdToBytes(user), record, 'dislike']);
+  for (const one of records) {
+    const record = storedIdToBytes(one.id);
+    for (const [mark, users] of marksOf(one)) {
+      if (mark === 'favorite') favorites.push(...users.map((user) => [storedIdToBytes(user), record]));
+      else reactions.push(...users.map((user) => [storedIdToBytes(user), record, mark]));
+    }
   }
   return pipelined([
     insertValues(tx, favoriteInsertion(kind), favorites),
@@ -60,11 +69,11 @@ const storeRecords = async (
   records: readonly ImportedRecord[],
   note: EnqueueDocuments,
 ): Promise<void> => {
-  await storeHiddenRecords(
-    tx,
-    kind,
-    records.filter(({ isHidden }) => isHidden),
-  );
+  const hidden = records.filter(({ isHidden }) => isHidden);
+  for (const some of [hidden.filter(({ cause }) => cause), hidden.filter(({ cause }) => !cause)]) {
+    if (some.length > 0) await storeHidden(tx, kind, some);
+  }
+  for (const record of hidden) await addHiddenReactions(tx, record.id, record);
   const shown = records.filter(({ isHidden }) => !isHidden);
   if (shown.length === 0) return;
   await publishAll(tx, kind, shown, {
@@ -73,23 +82,10 @@ const storeRecords = async (
   });
 };
 
-const storeHiddenRecords = async (
-  tx: Transaction,
-  kind: ContentKind,
-  records: readonly ImportedRecord[],
-): Promise<void> => {
-  for (const some of [records.filter(({ cause }) => cause), records.filter(({ cause }) => !cause)]) {
-    if (some.length > 0) await storeHidden(tx, kind, some);
-  }
-  for (const record of records) await addHiddenReactions(tx, record.id, record);
-};
-
 const addHiddenReactions = async (tx: Transaction, id: string, audience: Reactions): Promise<void> => {
-  const { favorites = [], likes = [], dislikes = [] } = audience;
-  const key = storedIdToBytes(id);
-  await storeHiddenEngagement(tx, key, 'favorite', favorites.map(storedIdToBytes));
-  await storeHiddenEngagement(tx, key, 'like', likes.map(storedIdToBytes));
-  await storeHiddenEngagement(tx, key, 'dislike', dislikes.map(storedIdToBytes));
+  for (const [mark, users] of marksOf(audience)) {
+    await storeHiddenEngagement(tx, storedIdToBytes(id), mark, users.map(storedIdToBytes));
+  }
 };
 
 /** Adds the missing members of a record's audience. Repeating it changes nothing. */
@@ -101,18 +97,15 @@ const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<
     return;
   }
   await lockRows(tx, table, [id]);
-  const add = async (into: string, column: string, typeOf: string | undefined, users: readonly string[] = []) => {
-    const type = typeOf === undefined ? [] : [typeOf];
-    const columns = ['user_id', foreignKey, ...type.map(() => 'type')];
-    const rows = users.map((user) => [storedIdToBytes(user), id, ...type]);
-    const added = await insertMissing(tx, into, columns, rows);
-    if (added === 0) return;
-    await increment(tx, table, column, [[id, added]]);
+  for (const [mark, users] of marksOf(line)) {
+    const isFavorite = mark === 'favorite';
+    const columns = ['user_id', foreignKey, ...(isFavorite ? [] : ['type'])];
+    const rows = users.map((user) => [storedIdToBytes(user), id, ...(isFavorite ? [] : [mark])]);
+    const added = await insertMissing(tx, isFavorite ? favoriteTable : reactionTable, columns, rows);
+    if (added === 0) continue;
+    await increment(tx, table, `${mark}_count`, [[id, added]]);
     await recordReactions(tx, `${router}.reactionsChanged`, [id], currentDate());
-  };
-  await add(favoriteTable, 'favorite_count', undefined, line.favorites);
-  await add(reactionTable, 'like_count', 'like', line.likes);
-  await add(reactionTable, 'dislike_count', 'dislike', line.dislikes);
+  }
 };
 
 /** Stores the lines of a batch with everything that counts them, and has search find them. */

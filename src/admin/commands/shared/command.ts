@@ -44,7 +44,7 @@ export const argument = <Value = string>(
 const flagOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 interface OptionSettings<Value> {
-  parse?: (text: string, earlier?: Value) => Value;
+  parse?: ((text: string, earlier?: Value) => Value) | undefined;
   choices?: readonly Value[];
   /** The names of the options that it excludes. */
   conflicts?: string[];
@@ -52,17 +52,23 @@ interface OptionSettings<Value> {
   env?: string;
 }
 
-const declared =
-  (term: string, description: string, configure: (option: Option) => Option): Input<unknown>['addTo'] =>
-  (command, name) =>
-    void command.addOption(configure(new Option(`${flagOf(name)} ${term}`.trim(), description)));
-
-const configured = <Value>(option: Option, { parse, choices, conflicts, env }: OptionSettings<Value>): Option => {
-  if (parse) option.argParser(parse);
-  if (choices) option.choices(choices as readonly string[]);
-  if (conflicts) option.conflicts(conflicts);
-  return env === undefined ? option : option.env(env);
-};
+/** Adds an option to a command. */
+const adding =
+  <Value>(
+    term: string,
+    description: string,
+    { parse, choices, conflicts, env }: OptionSettings<Value>,
+    configure: (option: Option) => void = () => {},
+  ): Input<unknown>['addTo'] =>
+  (command, name) => {
+    const added = new Option(`${flagOf(name)} ${term}`.trim(), description);
+    if (parse) added.argParser(parse);
+    if (choices) added.choices(choices as readonly string[]);
+    if (conflicts) added.conflicts(conflicts);
+    if (env !== undefined) added.env(env);
+    configure(added);
+    command.addOption(added);
+  };
 
 /** An option with a value, such as `<user>`. */
 export const option = <Value = string>(
@@ -70,9 +76,7 @@ export const option = <Value = string>(
   description: string,
   settings: OptionSettings<Value> | Parse<Value> = {},
 ): Input<NoInfer<Value> | undefined> => ({
-  addTo: declared(term, description, (one) =>
-    configured(one, typeof settings === 'function' ? { parse: settings } : settings),
-  ),
+  addTo: adding(term, description, typeof settings === 'function' ? { parse: settings } : settings),
 });
 
 /** An option that has to be given. */
@@ -81,7 +85,7 @@ export const required = <Value = string>(
   description: string,
   parse?: Parse<Value>,
 ): Input<NoInfer<Value>> => ({
-  addTo: declared(term, description, (one) => configured(one, parse ? { parse } : {}).makeOptionMandatory()),
+  addTo: adding(term, description, { parse }, (one) => one.makeOptionMandatory()),
 });
 
 /** An option with a default, which the help words as `shown`. */
@@ -91,7 +95,7 @@ export const defaulted = <Value = string>(
   value: Value,
   { parse, shown }: { parse?: Parse<Value>; shown?: string } = {},
 ): Input<Value> => ({
-  addTo: declared(term, description, (one) => configured(one, parse ? { parse } : {}).default(value, shown)),
+  addTo: adding(term, description, { parse }, (one) => one.default(value, shown)),
 });
 
 /** An option that may be given several times. */
@@ -103,7 +107,7 @@ export const optionList = (term: string, description: string): Input<string[] | 
 /** An option without a value. */
 export const flag = (description: string, settings: OptionSettings<boolean> = {}): Input<boolean> => ({
   otherwise: false,
-  addTo: declared('', description, (one) => configured(one, settings)),
+  addTo: adding('', description, settings),
 });
 
 /** An option `--no-…` without a value: true unless it is given. */

@@ -4,7 +4,8 @@ import type { Database } from '../../../db/database.ts';
 import { type Bytes, idFromBytes } from '../../../db/values.ts';
 import { hiddenMarksIn, hiddenRecordsIn } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
+import { hiddenIds } from './read.ts';
+import { forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
 
 /** Deletes some of the marks of a hidden record. Returns whether there may be more. */
 export const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
@@ -23,10 +24,9 @@ export const deleteHidden = async (
   before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void>,
 ): Promise<number> => {
   let deleted = 0;
-  for await (const ids of findHidden(db, authorId)) {
-    for (const id of ids) {
-      while (await db.transaction((tx) => dropEngagement(tx, id)));
-    }
+  const condition = { authorId: idFromBytes(authorId) };
+  for await (const ids of hiddenIds(db, () => condition)) {
+    for (const id of ids) while (await db.transaction((tx) => dropEngagement(tx, id)));
     deleted += await db.transaction(async (tx) => {
       await before(tx, ids);
       return forget(tx, ids);

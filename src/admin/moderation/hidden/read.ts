@@ -1,9 +1,17 @@
 import { inParts } from '../../../db/manager.ts';
-import { And, In, LessThanOrEqual, MoreThan, MoreThanOrEqual, Not } from 'typeorm';
+import {
+  And,
+  type FindOptionsSelect,
+  type FindOptionsWhere,
+  In,
+  LessThanOrEqual,
+  MoreThan,
+  MoreThanOrEqual,
+} from 'typeorm';
 import type { Reader } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { partsOf } from '../../../db/sql/in-list.ts';
-import { NIL_ID, storedIdToBytes } from '../../../db/values.ts';
+import { type Bytes, NIL_ID, storedIdToBytes } from '../../../db/values.ts';
 import { hiddenMarksIn, type HiddenRecordRow, hiddenRecordsIn } from '../../../content/entity.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import type { StoredRecord } from '../../../content/records.ts';
@@ -11,8 +19,31 @@ import { usersIn } from '../../../user/entity.ts';
 import { type HiddenSnapshot, snapshotOf } from './snapshot.ts';
 
 /** Few enough that one transaction may change them. */
-const LISTED_AT_ONCE = 100;
-const BY_ID = { key: 'recordId', first: NIL_ID, take: LISTED_AT_ONCE } as const;
+const AT_ONCE = 100;
+
+/**
+ * The hidden records that a condition selects, in the order of their ids, part by part; with `select`, these members only.
+ * The condition is made anew for each statement, since transformers change operators.
+ */
+export const hiddenParts = (
+  reader: Reader,
+  condition: () => FindOptionsWhere<HiddenRecordRow>,
+  select?: FindOptionsSelect<HiddenRecordRow>,
+): AsyncGenerator<HiddenRecordRow[]> =>
+  inParts(hiddenRecordsIn(reader), { key: 'recordId', first: NIL_ID, take: AT_ONCE }, (later) => ({
+    ...(select && { select }),
+    where: { ...condition(), recordId: later() },
+  }));
+
+/** The ids of the hidden records that a condition selects, part by part. */
+export async function* hiddenIds(
+  reader: Reader,
+  condition: () => FindOptionsWhere<HiddenRecordRow>,
+): AsyncGenerator<Bytes[]> {
+  for await (const rows of hiddenParts(reader, condition, { recordId: true })) {
+    yield rows.map(({ recordId }) => storedIdToBytes(recordId));
+  }
+}
 
 /** Where hidden records are read: those of a kind, a number of them at most. */
 interface HiddenRange {
@@ -24,8 +55,8 @@ interface HiddenRange {
 /** A record as it is stored, the members of its kind included. */
 export type AnyRecord = Omit<StoredRecord, 'authorAvatar'> & Record<string, unknown>;
 
-/** A hidden record with the columns that it had. */
-const rowOf = ({ recordId, authorId, record, hiddenAt, reason }: HiddenRecordRow): AnyRecord =>
+/** A hidden record with the columns that it had, and why it is hidden. */
+export const rowOfHidden = ({ recordId, authorId, record, hiddenAt, reason }: HiddenRecordRow): AnyRecord =>
   Object.assign(snapshotOf(record) as unknown as AnyRecord, {
     id: storedIdToBytes(recordId),
     authorId: storedIdToBytes(authorId),
@@ -45,20 +76,8 @@ export const readHiddenRows = async <Row>(
     order: { recordId: 'ASC' },
     take: limit,
   });
-  return rows.map(rowOf) as Row[];
+  return rows.map(rowOfHidden) as Row[];
 };
-
-/** The hidden records of a kind by an author, with the columns they had and why they are hidden, part by part. */
-export async function* readHiddenOf<Row>(
-  reader: Reader,
-  { table }: ContentKind,
-  authorId: string,
-): AsyncGenerator<Row[]> {
-  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
-    where: { authorId, kind: table, recordId: later() },
-  }));
-  for await (const rows of parts) yield rows.map(rowOf) as Row[];
-}
 
 /** Which of these records are hidden. */
 export const findHiddenIds = async (reader: Reader, ids: readonly string[]): Promise<Set<string>> => {
@@ -72,10 +91,6 @@ export const findHiddenIds = async (reader: Reader, ids: readonly string[]): Pro
   }
   return found;
 };
-
-/** How many records of a kind by an author are hidden. */
-export const countHidden = (db: Database, authorId: string, { table }: ContentKind): Promise<number> =>
-  hiddenRecordsIn(db).countBy({ authorId, kind: table });
 
 /** Why a record is hidden: by itself, for a reason; with its author; or both. */
 export interface HiddenState extends Pick<HiddenRecordRow, 'hiddenAt' | 'reason'> {
@@ -93,7 +108,7 @@ export const readHidden = async (
   const author = hidden && (await usersIn(db).findOneBy({ id: hidden.authorId }));
   if (!author) return undefined;
   const marks = hiddenMarksIn(db);
-  const row = Object.assign(rowOf(hidden), {
+  const row = Object.assign(rowOfHidden(hidden), {
     authorNickname: author.nickname,
     favoriteCount: await marks.countBy({ recordId: id, mark: 'favorite' }),
     likeCount: await marks.countBy({ recordId: id, mark: 'like' }),
@@ -111,10 +126,8 @@ export async function* listHidden(
   { table }: ContentKind,
   authorId?: string,
 ): AsyncGenerator<ListedHidden[]> {
-  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
-    where: { recordId: later(), kind: table, ...(authorId !== undefined && { authorId }) },
-  }));
-  for await (const rows of parts) {
+  const condition = { kind: table, ...(authorId !== undefined && { authorId }) };
+  for await (const rows of hiddenParts(reader, () => condition)) {
     const authors = await usersIn(reader).find({
       select: { id: true, hiddenAt: true },
       where: { id: In([...new Set(rows.map((row) => row.authorId))]) },
@@ -126,13 +139,4 @@ export async function* listHidden(
       authorHiddenAt: hiddenSince.get(row.authorId) ?? null,
     }));
   }
-}
-
-/** The ids of the tags of each hidden record, but those of an author, as its column held them, part by part. */
-export async function* readHiddenTagIds(reader: Reader, exceptAuthor = NIL_ID): AsyncGenerator<string[]> {
-  const parts = inParts(hiddenRecordsIn(reader), BY_ID, (later) => ({
-    select: { recordId: true, record: true },
-    where: { recordId: later(), authorId: Not(exceptAuthor) },
-  }));
-  for await (const rows of parts) yield rows.map(({ record }) => snapshotOf(record).tagIds);
 }

@@ -17,7 +17,8 @@ import { type ContentKind, ownColumns, typeIn } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../base/tally.ts';
-import { findHidden, forget, keptTagNames, MARKS_AT_ONCE, snapshotOf } from './snapshot.ts';
+import { hiddenIds } from './read.ts';
+import { forget, keptTagNames, MARKS_AT_ONCE, snapshotOf } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockRows } from '../../../db/sql/lock-rows.ts';
 
@@ -138,7 +139,9 @@ export const showRecordsOf = async (
   before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void>,
 ): Promise<number> => {
   let shown = 0;
-  for await (const ids of findHidden(db, authorId, { kind: removable.kind, withAuthorOnly: true })) {
+  const author = idFromBytes(authorId);
+  const hidden = hiddenIds(db, () => ({ authorId: author, kind: removable.kind.table, reason: IsNull() }));
+  for await (const ids of hidden) {
     await db.transaction((tx) => publishAgain(tx, removable, ids));
     shown += await finishShowing(db, removable, ids, before);
   }

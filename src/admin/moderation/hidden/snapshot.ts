@@ -1,12 +1,10 @@
-import { inParts } from '../../../db/manager.ts';
-import { In, IsNull } from 'typeorm';
+import { In } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
-import type { Database } from '../../../db/database.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import { insertInto, insertValues } from '../../../db/sql/insert.ts';
 import { memoize } from '../../../db/sql/memoize.ts';
 import { byMember, byName } from '../../../db/sql/table.ts';
-import { type Bytes, idFromBytes, NIL_ID, storedIdToBytes, timeToDb } from '../../../db/values.ts';
+import { type Bytes, idFromBytes, timeToDb } from '../../../db/values.ts';
 import { hiddenRecordsIn } from '../../../content/entity.ts';
 import { type ContentKind, ownColumns } from '../../../content/kind.ts';
 import type { StoredContent } from '../../../content/records.ts';
@@ -78,34 +76,8 @@ export const keep = (tx: Transaction, { table }: ContentKind, records: readonly 
     ]),
   );
 
-/** Records that come back or go together, and marks. */
-const SHOWN_AT_ONCE = 100;
+/** Marks that come back or go together. */
 export const MARKS_AT_ONCE = 1000;
-
-/** Which hidden records of an author are meant: those of one kind, and those that nothing but their author hides. */
-interface HiddenOf {
-  kind?: ContentKind;
-  withAuthorOnly?: boolean;
-}
-
-/** The ids of the hidden records of an author, part by part. */
-export async function* findHidden(
-  db: Database,
-  authorId: Bytes,
-  { kind, withAuthorOnly = false }: HiddenOf = {},
-): AsyncGenerator<Bytes[]> {
-  const by = { key: 'recordId', first: NIL_ID, take: SHOWN_AT_ONCE } as const;
-  const parts = inParts(hiddenRecordsIn(db), by, (later) => ({
-    select: { recordId: true },
-    where: {
-      authorId: idFromBytes(authorId),
-      recordId: later(),
-      ...(kind && { kind: kind.table }),
-      ...(withAuthorOnly && { reason: IsNull() }),
-    },
-  }));
-  for await (const rows of parts) yield rows.map(({ recordId }) => storedIdToBytes(recordId));
-}
 
 /** Deletes what was kept of hidden records. Returns how many. */
 export const forget = async (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
