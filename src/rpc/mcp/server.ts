@@ -31,7 +31,7 @@ const ToolParameters = z.object({ name: z.string(), arguments: z.unknown() });
 
 type RequestHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
-/** The SDK's server, but for parameters of the wrong form, such as those of `initialize`: the SDK takes them for a fault of its own. */
+/** The SDK's server, but for parameters of the wrong form, as in `initialize`: the SDK takes them for its own fault. */
 class StrictServer extends Server {
   protected override _wrapHandler(method: string, handler: RequestHandler): RequestHandler {
     // oxlint-disable-next-line no-underscore-dangle -- the SDK's name
