@@ -6,15 +6,13 @@ import type { Context } from './context.ts';
 import { AppError } from '../base/errors.ts';
 import { trpcTransport } from '../rpc/trpc/api.ts';
 import { mcpTransport } from '../rpc/mcp/http.ts';
-import { MCP_PATH } from '../http/routes.ts';
+import { MCP_PATH, wellFormed } from '../http/middleware/preconditions.ts';
 import { lazily } from '../site/serve.ts';
 import { BodyReader } from '../http/message/body.ts';
 import { errorDocs, errorHandler } from '../http/message/failures.ts';
-import { wellFormed } from '../http/middleware/preconditions.ts';
 import { health } from '../http/middleware/health.ts';
-import { withCommonHeaders } from '../http/message/reply.ts';
+import { withCommonHeaders, security } from '../http/message/reply.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
-import { security } from '../http/middleware/security-headers.ts';
 
 /** The calls of the procedures, for any transport. */
 export const callsOf = (c: Context): Calls => new Calls(c, servedProcedures(c.routers));

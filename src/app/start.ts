@@ -5,7 +5,7 @@ import { describeAddress } from '../db/address.ts';
 import type { MetricsDocument, MetricsServer } from '../http/server/metrics-server.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
-import type { RecentRequests } from '../telemetry/recent-requests.ts';
+import type { RecentRequests } from '../http/middleware/request-log.ts';
 import type { Traces } from '../telemetry/tracing/traces.ts';
 import { isWorker } from './cluster/workers.ts';
 import { type Context, metricSources, openContext } from './context.ts';

@@ -135,7 +135,16 @@ export class Deadline {
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const forget = this.onEnd(reject);
-      work.finally(forget).then(resolve, reject);
+      work.then(
+        (result) => {
+          forget();
+          resolve(result);
+        },
+        (error: unknown) => {
+          forget();
+          reject(error as Error);
+        },
+      );
     });
   }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import type { AppError, DatabaseFault } from './errors.ts';
 
 /** Runs work in the context of an observation, so that what it begins belongs to it. */
@@ -152,4 +152,30 @@ export const unobserved: CallObservation = {
   sent: () => undefined,
   answered: () => undefined,
   failed: () => undefined,
+};
+
+/** The position of a request in its caller's trace. */
+export interface TraceParent {
+  /** 32 hexadecimal digits, in lower case. */
+  traceId: string;
+  /** The caller's span: 16 hexadecimal digits. */
+  spanId: string;
+  /** 1 where the caller records it. */
+  flags: number;
+}
+
+/** Version, trace id, parent id and flags: ff is no version, and ids are not all zeros. Later versions may say more. */
+const FORM = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:$|-)/;
+const LENGTH = 55;
+
+/**
+ * Parses the header `traceparent` by W3C Trace Context (https://www.w3.org/TR/trace-context/); undefined where there is
+ * none, or one that must be ignored.
+ */
+export const traceParentOf = ({ traceparent }: IncomingHttpHeaders): TraceParent | undefined => {
+  if (typeof traceparent !== 'string') return undefined;
+  const [all, version, traceId = '', spanId = '', flags = ''] = FORM.exec(traceparent) ?? [];
+  if (all === undefined || (version === '00' && traceparent.length > LENGTH)) return undefined;
+  // Only the first flag is known.
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) & 1 };
 };

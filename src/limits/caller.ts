@@ -1,7 +1,14 @@
+/** Callers, the turns that they take, and the cost of their calls. */
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../base/cache.ts';
+import {
+  MAX_BATCH_RECORDS,
+  type ProcedureMetadata,
+  READS_PER_HIGH_COST,
+  RECORDS_PER_WRITE,
+} from '../../contract/index.ts';
 
 /** The bucket of everything that is not an address, which only a proxy can invent. */
 const UNKNOWN = 'unknown';
@@ -63,4 +70,127 @@ export const callerOf = (authorization: string | undefined, address: string): st
   if (authorization === undefined) return clientSubnet(address);
   const key = authorization.slice(-TOLD_APART);
   return users.get(key) ?? key;
+};
+
+/** Queued work and its cost. */
+export interface Queued {
+  /** At least 1; a usual call costs 1. */
+  readonly cost: number;
+}
+
+/** The work of one caller, in the order of its arrival. */
+interface Flow<T> {
+  readonly items: Set<T>;
+  /** The cost of all of them. */
+  cost: number;
+  /** The cost that the flow may spend in its turn. */
+  credit: number;
+}
+
+/**
+ * A queue in which callers take turns, however many calls each sends: deficit round robin (Shreedhar and Varghese,
+ * 1995).
+ */
+export class FairQueue<T extends Queued> {
+  /** By caller; the one whose turn is next comes first. */
+  readonly #flows = new Map<string, Flow<T>>();
+  #cost = 0;
+  #size = 0;
+
+  /** The number of queued pieces of work. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The cost that is served until further work of a caller has been. */
+  costUntil(caller: string, cost: number): number {
+    const flow = this.#flows.get(caller);
+    const flows = this.#flows.size + (flow ? 0 : 1);
+    return Math.min(this.#cost + cost, ((flow?.cost ?? 0) + cost) * flows);
+  }
+
+  push(caller: string, item: T): void {
+    const flow = this.#flows.get(caller) ?? { items: new Set<T>(), cost: 0, credit: 0 };
+    this.#flows.set(caller, flow);
+    flow.items.add(item);
+    this.#count(flow, item, 1);
+  }
+
+  /** Takes the next piece of work if `fits` agrees to it. */
+  shift(fits: (item: T) => boolean = () => true): T | undefined {
+    for (const [caller, flow] of this.#flows) {
+      const [item] = flow.items as Iterable<T>;
+      if (!item) continue;
+      if (flow.credit < item.cost) flow.credit += 1;
+      if (flow.credit >= item.cost) {
+        if (!fits(item)) return undefined;
+        flow.credit -= item.cost;
+        this.delete(caller, item);
+        this.#toEnd(caller);
+        return item;
+      }
+      // The map is walked in the order of insertion, so that this flow is visited again behind the others.
+      this.#toEnd(caller);
+    }
+    return undefined;
+  }
+
+  /** Removes work from the queue. Returns whether it was there. */
+  delete(caller: string, item: T): boolean {
+    const flow = this.#flows.get(caller);
+    if (!flow?.items.delete(item)) return false;
+    this.#count(flow, item, -1);
+    if (flow.items.size === 0) this.#flows.delete(caller);
+    return true;
+  }
+
+  #count(flow: Flow<T>, { cost }: T, sign: 1 | -1): void {
+    flow.cost += sign * cost;
+    this.#cost += sign * cost;
+    this.#size += sign;
+  }
+
+  #toEnd(caller: string): void {
+    const flow = this.#flows.get(caller);
+    if (!flow) return;
+    this.#flows.delete(caller);
+    this.#flows.set(caller, flow);
+  }
+}
+
+/** A `read` of few records by their keys or an index, a `search` for words, or a `write`. */
+export type CallClass = 'read' | 'search' | 'write';
+
+/** The class and the cost of a call, for rate limits and overload protection. */
+export interface Classified {
+  callClass: CallClass;
+  /** The number of usual calls of its class that a call counts as: 1, and a tenth more for each record of a batch. */
+  cost: number;
+  /** The number of calls that its rate is charged with: the same, but more for a read of high cost. */
+  charge: number;
+}
+
+type Classifiable = Pick<ProcedureMetadata, 'effect' | 'cost' | 'searchMember' | 'recordsMember'>;
+
+const memberOf = (input: unknown, name: string | undefined): unknown =>
+  name !== undefined && typeof input === 'object' && input !== null && Object.hasOwn(input, name)
+    ? (input as Record<string, unknown>)[name]
+    : undefined;
+
+const classOf = ({ effect, searchMember }: Classifiable, input: unknown): CallClass => {
+  if (effect === 'write') return 'write';
+  const words = memberOf(input, searchMember);
+  return typeof words === 'string' && words.trim() !== '' ? 'search' : 'read';
+};
+
+const costOf = ({ recordsMember }: Classifiable, input: unknown): number => {
+  const records = memberOf(input, recordsMember);
+  return Array.isArray(records) ? 1 + Math.min(records.length, MAX_BATCH_RECORDS) / RECORDS_PER_WRITE : 1;
+};
+
+/** Classifies a call by its input as it was sent: the member `json` of the envelope, valid or not. */
+export const classify = (procedure: Classifiable, input: unknown): Classified => {
+  const cost = costOf(procedure, input);
+  const charge = procedure.cost === 'high' ? READS_PER_HIGH_COST : cost;
+  return { callClass: classOf(procedure, input), cost, charge };
 };

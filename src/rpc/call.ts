@@ -9,14 +9,23 @@ import { unknownProcedure } from '../base/suggestions/procedures.ts';
 import { toAppError } from '../http/message/failures.ts';
 import { jsonOf, RateLimitHeaders } from '../http/message/reply.ts';
 import type { RequestState } from '../http/message/request-state.ts';
-import { clientSubnet, noteUser } from '../limits/caller.ts';
-import type { LimitedWork } from '../limits/overload/concurrency-limiter.ts';
-import { type Classified, classify } from '../limits/rate-limit/limiter.ts';
+import { type Classified, classify, clientSubnet, noteUser } from '../limits/caller.ts';
+import type { LimitedWork } from '../limits/overload/overload-protection.ts';
 import { type CallObservation, type CallObserver, unobserved } from '../base/observer.ts';
-import { assertAccess, keyIn } from './access.ts';
-import type { RpcContext } from './context.ts';
-import { assertSize, inputOf, type Payload } from './payload.ts';
-import { parseInput, type Procedure, type Procedures, type Reply, replyAgain, replyOf } from './procedures.ts';
+import {
+  assertAccess,
+  keyIn,
+  assertSize,
+  inputOf,
+  type Payload,
+  parseInput,
+  type Procedure,
+  type Procedures,
+  type Reply,
+  replyAgain,
+  replyOf,
+  type RpcContext,
+} from './procedures.ts';
 import { type Enter, SingleFlight } from './single-flight.ts';
 
 /** A call whose caller is not known yet. */

@@ -5,6 +5,8 @@ import {
   type Operation,
   type Procedure as ContractProcedure,
   procedures,
+  type ProcedureMetadata,
+  type Access,
 } from '../../contract/index.ts';
 import { invalidInput } from '../base/suggestions/input.ts';
 import { apiKeyHandlers } from '../consumers/handlers.ts';
@@ -16,7 +18,19 @@ import type { Call, Handlers } from '../auth/procedure.ts';
 import { keepJson } from '../http/message/reply.ts';
 import { userHandlers } from '../user/handlers.ts';
 import { webhookHandlers } from '../event/webhook/handlers.ts';
-import { inputOf } from './payload.ts';
+import { randomUUID } from '../base/runtime.ts';
+import { jsonHint } from '../base/suggestions/json.ts';
+import { AppError } from '../base/errors.ts';
+import { credentialMistake } from '../auth/credential-hints.ts';
+import type { RequestState } from '../http/message/request-state.ts';
+import type { Logger } from 'pino';
+import type { UseRecorder } from '../consumers/use/recorder.ts';
+import type { KeyVerifier } from '../auth/verifier.ts';
+import type { Config } from '../config/config.ts';
+import type { Maintenance } from './maintenance/maintenance.ts';
+import type { OverloadProtection } from '../limits/overload/overload-protection.ts';
+import type { Limits } from '../limits/rate-limit/limits.ts';
+import type { Observer } from '../base/observer.ts';
 
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
 
@@ -93,3 +107,177 @@ export const replyAgain = (json: string): Reply => {
   keepJson(reply, Buffer.from(json));
   return reply;
 };
+
+type JsonMembers = Record<string, unknown>;
+
+const isMembers = (value: unknown): value is JsonMembers => typeof value === 'object' && value !== null;
+
+/** The parts of a path. superjson escaped only dots until its `meta` got a `v`; since then backslashes too. */
+const pathParts = (v: unknown): RegExp => (Number(v) >= 1 ? /\\([.\\])|\.|[^.\\]+|\\/g : /\\(\.)|\.|[^.\\]+|\\/g);
+
+/** `a.b\\.c` → `['a', 'b.c']` */
+const pathOf = (name: string, parts: RegExp): string[] => {
+  const path = [''];
+  for (const [part, escaped] of name.matchAll(parts)) {
+    if (part === '.') path.push('');
+    else path.push(path.pop() + (escaped ?? part));
+  }
+  return path;
+};
+
+const follow = (from: unknown, path: readonly string[]): unknown => {
+  let value = from;
+  for (const member of path) {
+    if (!isMembers(value) || !Object.hasOwn(value, member)) return undefined;
+    value = value[member];
+  }
+  return value;
+};
+
+/**
+ * Reverts superjson's encoding of undefined members: it writes null and names them in `meta.values`. Other annotations
+ * are ignored; the API has none, and superjson's own decoder can be made to use memory without bound. Each annotation
+ * is visited once. `meta.values` is `{path: node}` or, for the whole of `json`, a node: `[type]` or `[type, {path:
+ * node}]`.
+ */
+export const removeUndefined = (envelope: unknown): unknown => {
+  if (!isMembers(envelope) || !isMembers(envelope['meta'])) return envelope;
+  const { values, v } = envelope['meta'];
+  const parts = pathParts(v);
+  const pending: { parent: JsonMembers; path: string[]; node: unknown }[] = [];
+  const addChildren = (parent: unknown, children: unknown): void => {
+    if (!isMembers(parent) || !isMembers(children)) return;
+    for (const [name, node] of Object.entries(children)) pending.push({ parent, path: pathOf(name, parts), node });
+  };
+
+  if (Array.isArray(values)) pending.push({ parent: envelope, path: ['json'], node: values });
+  else addChildren(envelope['json'], values);
+
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { parent, path, node } = next;
+    if (!Array.isArray(node)) continue;
+    const holder = follow(parent, path.slice(0, -1));
+    const name = path.at(-1) ?? '';
+    if (!isMembers(holder) || !Object.hasOwn(holder, name)) continue;
+    if (node[0] === 'undefined' && holder[name] === null && !Array.isArray(holder)) delete holder[name];
+    else addChildren(holder[name], node[1]);
+  }
+  return envelope;
+};
+
+/** The payload of a call. */
+export interface Payload {
+  /** Equal texts are equal inputs. */
+  readonly text: string;
+  /** The envelope, `{}` for nothing. */
+  readonly envelope: unknown;
+}
+
+/** Parses JSON. @throws AppError MALFORMED_JSON */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const hint = jsonHint(text);
+    throw new AppError('MALFORMED_JSON', { cause, ...(hint !== undefined && { hint }) });
+  }
+};
+
+/** The payload of a call with its own text, empty for none. @throws AppError MALFORMED_JSON */
+export const textPayload = (text: string): Payload => ({
+  text,
+  envelope: text === '' ? {} : removeUndefined(parseJson(text)),
+});
+
+/** Equal texts for equal values. A value too deep for `JSON.stringify` gets a text of its own. */
+const textOf = (value: unknown): string => {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return randomUUID();
+  }
+};
+
+/** The payload of a call within a batch. */
+export const valuePayload = (value: unknown): Payload => {
+  const envelope = removeUndefined(value);
+  return {
+    get text() {
+      return textOf(envelope);
+    },
+    envelope,
+  };
+};
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** The input in an envelope. */
+export const inputOf = (envelope: unknown): unknown =>
+  isObject(envelope) && Object.hasOwn(envelope, 'json') ? (envelope as { json?: unknown }).json : undefined;
+
+/** Whether an envelope holds more values than a limit: members and elements at any depth, without `meta`. */
+const hasMoreValues = (envelope: unknown, limit: number): boolean => {
+  let count = isObject(envelope) ? Object.keys(envelope).length : 0;
+  const pending = [inputOf(envelope)];
+  while (pending.length > 0 && count <= limit) {
+    const next = pending.pop();
+    if (!isObject(next)) continue;
+    const members: unknown[] = Array.isArray(next) ? next : Object.values(next);
+    count += members.length;
+    if (count <= limit) pending.push(...members.filter(isObject));
+  }
+  return count > limit;
+};
+
+/** @throws AppError VALIDATION_FAILED for far more values than any input has: finding all faults would take long */
+export const assertSize = ({ maxValues: limit }: Pick<ProcedureMetadata, 'maxValues'>, envelope: unknown): void => {
+  if (!hasMoreValues(envelope, limit)) return;
+  const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
+  throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
+};
+
+const BEARER = /^Bearer +([^ ]+)$/i;
+
+/**
+ * The key in an `Authorization` header. A credential that does not work is refused on public procedures too, so that a caller is
+ * never taken for anonymous by mistake.
+ * @throws AppError KEY_MALFORMED
+ */
+export const keyIn = (authorization: string): string => {
+  const key = BEARER.exec(authorization)?.[1];
+  if (key === undefined) throw new AppError('KEY_MALFORMED', { hint: credentialMistake(authorization) });
+  return key;
+};
+
+/** The error of a call without a credential. `elsewhere` names a place of a key that is not read. */
+const keyMissing = (elsewhere: string | undefined): AppError =>
+  new AppError('KEY_MISSING', {
+    ...(elsewhere !== undefined && {
+      hint: `A key is not read from ${elsewhere}. Send it in the header \`Authorization: Bearer <API_KEY>\`.`,
+    }),
+  });
+
+/** @throws AppError KEY_MISSING, SCOPE_MISSING when the caller may not call a procedure of this access */
+export const assertAccess = (access: Access, request: RequestState): void => {
+  if (access === 'public') return;
+  const { caller } = request;
+  if (!caller) throw keyMissing(request.keyElsewhere());
+  const { scopes } = caller.key;
+  if (!scopes.includes(access)) {
+    throw new AppError('SCOPE_MISSING', {
+      hint: `This operation needs the scope ${access}; the key has ${scopes.join(', ')}.`,
+    });
+  }
+};
+
+/** The dependencies of calls, by any transport. */
+export interface RpcContext {
+  config: Config;
+  log: Logger;
+  /** Verifies API keys, and records who uses what, if anything is recorded. */
+  auth: { keys: KeyVerifier; uses: UseRecorder | undefined };
+  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas; in maintenance they write nothing. */
+  protection: { limits: Limits | undefined; overload: OverloadProtection; maintenance: Maintenance };
+  /** Observes the service; undefined without telemetry. */
+  observer: Observer | undefined;
+}

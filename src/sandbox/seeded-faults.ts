@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { BATCH_BODY_LIMIT, procedures } from '../../contract/index.ts';
 import { AppError } from '../base/errors.ts';
 import { BodyReader } from '../http/message/body.ts';
-import { API_PATH } from '../http/routes.ts';
+import { API_PATH } from '../http/middleware/preconditions.ts';
 import { Random } from './seed/random.ts';
 import { type FaultPlace, faultText, type InjectedFault, places } from './fault-injection.ts';
 import { isInitialId } from './sandbox.ts';

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Config } from '../config/config.ts';
-import { API_PREFIX } from '../http/routes.ts';
+import { API_PREFIX } from '../http/middleware/preconditions.ts';
 import { PLACES, unknownPath } from '../base/suggestions/paths.ts';
 import { escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';

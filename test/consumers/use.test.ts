@@ -7,11 +7,19 @@ import { pino } from 'pino';
 import { contract } from '../../contract/index.ts';
 import { schema } from '../../src/app/schema.ts';
 import { createKey } from '../../src/auth/service.ts';
-import { KEPT_DAYS, readUses, storeCounts, sweepUses } from '../../src/consumers/use/counts.ts';
+import {
+  KEPT_DAYS,
+  readUses,
+  storeCounts,
+  sweepUses,
+  type ConsumerUse,
+  keyConsumer,
+  readConsumerUses,
+  sweepConsumerUses,
+} from '../../src/consumers/use/store.ts';
 import { keyUsesIn } from '../../src/consumers/entity.ts';
 import { managerOn } from '../../src/db/manager.ts';
 import { UseRecorder } from '../../src/consumers/use/recorder.ts';
-import { type ConsumerUse, keyConsumer, readConsumerUses, sweepConsumerUses } from '../../src/consumers/use/store.ts';
 import { Database } from '../../src/db/database.ts';
 import { createUser } from '../../src/user/service.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';

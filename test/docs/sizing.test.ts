@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { DAILY_GAME_TYPES, DAILY_TAGS, FAILED_CALL_HOURS, IDEMPOTENCY_HOURS } from '../../contract/limits.ts';
 import { KEPT_MS } from '../../src/app/instances/registry.ts';
-import { KEPT_DAYS } from '../../src/consumers/use/counts.ts';
+import { KEPT_DAYS } from '../../src/consumers/use/store.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { MOST_CONNECTIONS } from '../../src/db/mysql/open.ts';
 import { defaultSizes } from '../../src/search/segment.ts';

@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_TAILS, type Reason, SITE_FACTOR, USER_FACTOR } from '../../contract/index.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { clientSubnet } from '../../src/limits/caller.ts';
-import { KeyWatch } from '../../src/rpc/trpc/key-watch.ts';
-import { TailPlaces } from '../../src/rpc/trpc/tail-places.ts';
+import { OpenTails, TailPlaces } from '../../src/rpc/trpc/open-tails.ts';
 import { VirtualWorld } from '../harness/virtual-world.ts';
 
 describe('the places of tails', () => {
@@ -74,6 +73,8 @@ describe('the places of tails', () => {
   });
 });
 
+const stream = { ping: () => undefined, interrupt: () => undefined };
+
 describe('a watch of keys', () => {
   let world: VirtualWorld;
   beforeEach(() => {
@@ -86,14 +87,12 @@ describe('a watch of keys', () => {
     const checked: string[] = [];
     const ended: string[] = [];
     let revoked = '';
-    const watch = new KeyWatch((key) => {
+    const open = new OpenTails((key) => {
       checked.push(key);
       return key === revoked ? Promise.reject(new AppError('KEY_REVOKED')) : Promise.resolve();
     });
     const add = (key: string, name: string) =>
-      watch.add(key, ({ reason }) => {
-        ended.push(`${name}: ${reason}`);
-      });
+      open.add({ stream, key, fail: ({ reason }) => void ended.push(`${name}: ${reason}`) });
     add('a', 'a1');
     add('a', 'a2');
     const leave = add('a', 'a3');
@@ -114,10 +113,10 @@ describe('a watch of keys', () => {
   test('ends nothing while keys cannot be read, and does not ask again before it has an answer', async () => {
     const ended: Reason[] = [];
     const answers: ((reason: Reason) => void)[] = [];
-    const watch = new KeyWatch(
+    const open = new OpenTails(
       () => new Promise((_, reject) => answers.push((reason) => reject(new AppError(reason)))),
     );
-    watch.add('a', ({ reason }) => ended.push(reason));
+    open.add({ stream, key: 'a', fail: ({ reason }) => void ended.push(reason) });
     await world.pass(10 * HALF_A_SECOND);
     expect(answers).toHaveLength(1);
     answers[0]!('DATABASE_UNAVAILABLE');

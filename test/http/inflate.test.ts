@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../src/base/errors.ts';
-import { Inflater } from '../../src/http/message/inflate.ts';
+import { Inflater } from '../../src/http/message/body.ts';
 
 const MIB = 1024 * 1024;
 

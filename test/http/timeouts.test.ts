@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { HttpServerLimits } from '../../src/http/server/limits.ts';
+import type { HttpServerLimits } from '../../src/http/server/connections.ts';
 import { HttpServer } from '../../src/http/server/http-server.ts';
 import { startApp } from '../harness/app/app.ts';
 import { parseReply } from '../harness/http/raw-http.ts';

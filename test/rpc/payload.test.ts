@@ -6,9 +6,10 @@ import { parse } from 'node:querystring';
 import { describe, expect, test } from '@jest/globals';
 import type { Request } from 'express';
 import * as fc from 'fast-check';
-import { textPayload, valuePayload } from '../../src/rpc/payload.ts';
+import { type Procedure, procedures } from '../../contract/index.ts';
+import { parseInput, textPayload, valuePayload } from '../../src/rpc/procedures.ts';
 import { AppError } from '../../src/base/errors.ts';
-import { queryText } from '../../src/rpc/trpc/get.ts';
+import { queryText } from '../../src/http/message/body.ts';
 import { anyCharacter, assertProperty } from '../harness/documents/property.ts';
 
 // What comes with a call, by POST, in a batch and by GET: whatever it is, it is read or refused as no JSON.
@@ -103,5 +104,17 @@ describe('a query', () => {
     }
     const { user, system } = process.cpuUsage(start);
     expect((user + system) / 1e6).toBeLessThan(5);
+  });
+});
+
+describe('an input', () => {
+  test('that cannot even be explained is a fault of its call, and does not end the process', () => {
+    const procedure = { ...(procedures.find(({ id }) => id === 'game.getById') as Procedure) };
+    Object.defineProperty(procedure, 'inputOptional', {
+      get: () => {
+        throw new Error('planted');
+      },
+    });
+    expect(() => parseInput(procedure, {})).toThrow('planted');
   });
 });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { ANSWER_LIMIT } from '../../contract/index.ts';
-import { BatchReplies, ReplyBudget } from '../../src/rpc/reply-budget.ts';
+import { BatchReplies, ReplyBudget } from '../../src/rpc/trpc/batch.ts';
 
 const read = { effect: 'read' } as const;
 const write = { effect: 'write' } as const;

@@ -9,7 +9,7 @@ import { BACKUP, timeOfLast } from '../../auth/audit/log.ts';
 import { type Config, inContainer } from '../../config/config.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
-import { readMaintenance } from '../../rpc/maintenance/state.ts';
+import { readMaintenance } from '../../rpc/maintenance/maintenance.ts';
 import { examineSecrets, WebhookSecrets } from '../../event/webhook/secrets.ts';
 import { release } from '../../base/version.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';

@@ -8,7 +8,7 @@ import { sweepRows } from '../../db/sweep.ts';
 import { storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type FailedCall, failedCallsIn } from '../entity.ts';
-import { existingKeyIds } from './counts.ts';
+import { existingKeyIds } from './store.ts';
 
 const HOUR_MS = 3_600_000;
 /** The faults of a call that are kept, and the characters of each path: names of unknown members may be long. */

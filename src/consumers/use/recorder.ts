@@ -7,10 +7,9 @@ import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts'
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { AppError } from '../../base/errors.ts';
 import type { FailedCall } from '../entity.ts';
-import { dayOf, storeCounts } from './counts.ts';
+import { dayOf, storeCounts, addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
 import { addFailedCalls, failedCallOf, lastOf } from './failed-calls.ts';
 import { type InputParts, inputPartsOf, markParts } from '../../../contract/index.ts';
-import { addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
 
 /** A crash loses the uses of this period. A longer one makes fewer writes. */
 const DELAY_MS = 10_000;

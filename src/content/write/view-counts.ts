@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { increment } from '../../db/sql/increment.ts';
 import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
-import type { FirstViews } from '../../limits/rate-limit/first-views.ts';
+import type { FirstViews } from '../../limits/rate-limit/limits.ts';
 import type { Call } from '../../auth/procedure.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';

@@ -12,7 +12,7 @@ import type { Caller } from '../../auth/verifier.ts';
 import { Deadline, type QueryRecorder } from '../../base/deadline.ts';
 import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { Config } from '../../config/config.ts';
-import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
+import type { ConcurrencyLimiter } from '../../limits/overload/overload-protection.ts';
 import type { OnRateLimit, RateLimitKey } from '../../limits/rate-limit/limiter.ts';
 import type { HeaderList, RateLimitHeaders } from './reply.ts';
 
@@ -89,7 +89,7 @@ export class RequestState {
     this.deadline = new Deadline(ms, { meter: { add: (cost) => this.chargeWork?.(cost) }, queries: this.queries });
   }
 
-  /** Reads the headers that calls go by, and starts their time, which ends when the caller leaves. */
+  /** Reads the headers that calls go by, and starts their time. */
   expectCalls(
     request: Request,
     response: Response,
@@ -102,10 +102,13 @@ export class RequestState {
     this.idempotencyKey = idempotencyKey as string | undefined;
     this.userAgent = userAgent;
     this.startTime(requestTimeoutMs);
-    response.once('close', () => {
-      if (response.writableFinished) this.deadline.close();
-      else this.deadline.end(new CallerLeft());
-    });
+  }
+
+  /** Ends the time of its calls, if it has started: the caller has got the answer, or has left. */
+  endTime(isAnswered: boolean): void {
+    if (!this.#http) return;
+    if (isAnswered) this.deadline.close();
+    else this.deadline.end(new CallerLeft());
   }
 
   /** Names a place in the request that holds a key and is not read. */

@@ -6,8 +6,7 @@ import { AppError, databaseFaultIn } from '../../base/errors.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
 import { probeWrite } from '../../auth/idempotency/records.ts';
-import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
-import { readOnly } from './preconditions.ts';
+import { LIVENESS_PATH, READINESS_PATH, readOnly } from './preconditions.ts';
 
 /** The time limit of the database, so that a health check is answered within two seconds. */
 const READY_TIMEOUT_MS = 1500;

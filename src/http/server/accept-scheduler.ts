@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
-import { FairQueue, type Queued } from '../../limits/overload/fair-queue.ts';
+import { FairQueue, type Queued } from '../../limits/caller.ts';
 import { acceptPaused } from './node-internals.ts';
 
 /** The connections that are accepted in a burst before requests are served; it takes some milliseconds. */

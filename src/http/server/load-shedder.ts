@@ -4,14 +4,13 @@ import { setTimeout } from '../../base/runtime.ts';
 import { procedures } from '../../../contract/index.ts';
 import type { AppError } from '../../base/errors.ts';
 import type { Observer } from '../../base/observer.ts';
-import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
-import type { OverloadProtection } from '../../limits/overload/overload-protection.ts';
+import type { ConcurrencyLimiter, OverloadProtection } from '../../limits/overload/overload-protection.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import { asJsonRpc, type ErrorDocs, errorReply, type FailureText, writeFailure } from '../message/failures.ts';
 import { type HeaderList, NO_STORE } from '../message/reply.ts';
 import { requestIdOf } from '../middleware/request-log.ts';
 import { stateOf } from '../message/request-state.ts';
-import { MCP_PATH, pathOf } from '../routes.ts';
+import { MCP_PATH, pathOf } from '../middleware/preconditions.ts';
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 

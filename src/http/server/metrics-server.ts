@@ -9,7 +9,7 @@ import {
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.ts';
-import { defaultLimits } from './limits.ts';
+import { defaultLimits } from './connections.ts';
 import { RequestIntake } from './request-intake.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 

@@ -1,9 +1,228 @@
 import type { Procedure } from '../../../contract/index.ts';
-import type { CallClass } from '../rate-limit/limiter.ts';
-import type { AppError } from '../../base/errors.ts';
-import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
-import type { OverloadObserver } from '../../base/observer.ts';
+import { AppError } from '../../base/errors.ts';
+import type { OverloadObserver, LimiterObserver, LimiterUsage } from '../../base/observer.ts';
 import { RetryThrottle } from './retry-throttle.ts';
+import { AsyncResource } from 'node:async_hooks';
+import { performance, randomNumber } from '../../base/runtime.ts';
+import type { Deadline } from '../../base/deadline.ts';
+import { type CallClass, FairQueue, type Queued } from '../caller.ts';
+
+/** The shortest time between two measurements of the throughput, in milliseconds. */
+const WINDOW_MS = 100;
+/** The weight of the last measurement in the average, so that a process that stood still halves it at most. */
+const WEIGHT = 0.5;
+/** The latency that is assumed before work has been measured, and again after a time without any, in milliseconds. */
+const ASSUMED_LATENCY_MS = 4;
+const RATE_VALID_MS = 10_000;
+/** The most milliseconds between two arrivals that count as a stall: a process that stands still ends no work. */
+const LIVE_MS = 100;
+/** Of the time until a deadline, work may wait for this part. */
+const PART_OF_DEADLINE = 1 / 4;
+/** The part of the maximum queue time by which the wait in both queues, before the request began and here, may exceed it. */
+const SLACK = 1 / 4;
+const MS_PER_S = 1000;
+/** The jitter of `Retry-After` in seconds, so that callers do not return as a crowd. */
+const JITTER = 1;
+
+/** The refusal of work with this predicted wait, in milliseconds. */
+export const overloadedFor = (waitMs: number): AppError =>
+  new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + randomNumber() * JITTER)) });
+
+/** A piece of work that wants to run. */
+export interface LimitedWork {
+  /** The caller in whose turn it runs. */
+  caller: string;
+  /** The cost, in usual calls. */
+  cost: number;
+  /** The time by which it must begin. */
+  deadline: Deadline;
+  /** The time that its request has waited, in milliseconds; it counts against the queue time. */
+  waitedMs?: number | undefined;
+  /** Of shared work, replaces the deadline while it waits: ends when another caller's turn has begun the work. */
+  untilBegun?: Deadline;
+  /** Of a batch: the limiters that admitted a part of it, which do not refuse the others. */
+  admittedBy?: Set<ConcurrencyLimiter> | undefined;
+}
+
+interface LimiterOptions {
+  /** The maximum queue time, in milliseconds; undefined: no work waits. */
+  maxQueueMs: number | undefined;
+  /** The work that may run at once, in units of cost. */
+  capacity?: number | undefined;
+}
+
+interface WaitingWork extends Queued {
+  begin: () => void;
+}
+
+/**
+ * Limits the concurrency of one class of work, and keeps the rest in a fair queue. It refuses work on arrival that
+ * would wait too long, by the measured throughput. Work in the queue is not refused any more.
+ */
+export class ConcurrencyLimiter {
+  readonly #maxQueueMs: number | undefined;
+  readonly #capacity: number;
+  readonly #queue = new FairQueue<WaitingWork>();
+  readonly #observer: LimiterObserver | undefined;
+  #running = 0;
+  #isPaused = false;
+  #pausedAt = 0;
+  /** The average of the cost that a full limiter serves in a millisecond. */
+  #rate: number;
+  /** The window of the measurement: its start, the cost that was served, and the time that it took up of the capacity. */
+  #since = performance.now();
+  #served = 0;
+  #takenMs = 0;
+  /** The milliseconds in which no work began or ended, as far as other work arrived meanwhile. */
+  #stalledMs = 0;
+  #seenAt = performance.now();
+
+  /** `observe` makes the observer of this limiter, which may ask for its usage. */
+  constructor(
+    { maxQueueMs, capacity = 4 }: LimiterOptions,
+    observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
+  ) {
+    this.#maxQueueMs = maxQueueMs;
+    this.#capacity = capacity;
+    this.#rate = capacity / ASSUMED_LATENCY_MS;
+    this.#observer = observe?.(() => ({ running: this.#running, capacity, waiting: this.#queue.size }));
+  }
+
+  /** Whether work waits, or would have to. */
+  get isBusy(): boolean {
+    return !this.#hasRoom(1);
+  }
+
+  /**
+   * The refusal of further work of a caller, if any. `leftMs` is the time until its deadline, `waitedMs` the time that
+   * its request has waited.
+   */
+  refusalOf(
+    caller: string,
+    cost: number,
+    { leftMs = Number.POSITIVE_INFINITY, waitedMs = 0 } = {},
+  ): AppError | undefined {
+    // Work that only a pause keeps from beginning is not refused: pauses are short.
+    if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
+    const now = performance.now();
+    if (this.#running > 0) this.#stalledMs += Math.min(now - this.#seenAt, LIVE_MS);
+    this.#seenAt = now;
+    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / this.#rateAt(now), this.#stalledMs);
+    const wholeMs = this.#maxQueueMs * (1 + SLACK);
+    const mostMs = Math.min(this.#maxQueueMs, wholeMs - waitedMs, leftMs * PART_OF_DEADLINE);
+    return waitMs <= mostMs ? undefined : overloadedFor(waitMs);
+  }
+
+  /**
+   * Runs `work` now or when its caller's turn comes.
+   * @throws AppError OVERLOADED when it would wait too long, the error of its deadline while it waits, and the errors
+   * of `work`
+   */
+  run<T>(
+    { caller, cost, deadline, waitedMs, untilBegun, admittedBy }: LimitedWork,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const ended = deadline.error ?? untilBegun?.error;
+    if (ended) return Promise.reject(ended);
+    const isNow = this.#hasRoom(cost);
+    const refusal = admittedBy?.has(this)
+      ? undefined
+      : this.refusalOf(caller, cost, { leftMs: deadline.leftMs, waitedMs });
+    if (refusal) {
+      this.#observer?.refused();
+      return Promise.reject(refusal);
+    }
+    admittedBy?.add(this);
+    if (isNow) {
+      this.#observer?.began(0);
+      return this.#do(cost, work);
+    }
+    // The work belongs to its own call, not to the one that makes room for it.
+    const context = new AsyncResource('QUEUED_CALL');
+    return new Promise((resolve, reject) => {
+      const since = performance.now();
+      const begin = (): void => {
+        forget();
+        this.#observer?.began(performance.now() - since);
+        this.#do(cost, work).then(resolve, reject);
+      };
+      const item: WaitingWork = { cost, begin: () => context.runInAsyncScope(begin) };
+      const forget = (untilBegun ?? deadline).onEnd((error) => {
+        this.#queue.delete(caller, item);
+        // Shared work that has begun serves this caller, too, and takes no further time.
+        if (untilBegun) this.#served += cost;
+        reject(error);
+      });
+      this.#queue.push(caller, item);
+    });
+  }
+
+  /** Whether all work waits for now. */
+  set isPaused(isPaused: boolean) {
+    const now = performance.now();
+    // A pause takes up all that is free.
+    if (this.#isPaused) this.#takenMs += Math.max(0, this.#capacity - this.#running) * (now - this.#pausedAt);
+    this.#pausedAt = now;
+    this.#isPaused = isPaused;
+    this.#beginNext();
+  }
+
+  /** An old measurement does not lower the throughput. */
+  #rateAt(now: number): number {
+    const isOld = now - this.#since > RATE_VALID_MS;
+    return isOld ? Math.max(this.#rate, this.#capacity / ASSUMED_LATENCY_MS) : this.#rate;
+  }
+
+  /** Work that costs more than the limit runs alone. */
+  #hasRoom(cost: number): boolean {
+    if (this.#maxQueueMs === undefined) return true;
+    return this.#queue.size === 0 && !this.#isPaused && this.#fits(cost);
+  }
+
+  #fits(cost: number): boolean {
+    return this.#running === 0 || this.#running + cost <= this.#capacity;
+  }
+
+  async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
+    const began = this.#noteProgress();
+    this.#running += cost;
+    try {
+      return await work();
+    } finally {
+      const now = this.#noteProgress();
+      this.#running -= cost;
+      this.#measure(cost, now - began, now);
+      this.#beginNext();
+    }
+  }
+
+  #noteProgress(): number {
+    this.#stalledMs = 0;
+    this.#seenAt = performance.now();
+    return this.#seenAt;
+  }
+
+  #beginNext(): void {
+    while (!this.#isPaused) {
+      const next = this.#queue.shift(({ cost }) => this.#fits(cost));
+      if (!next) return;
+      next.begin();
+    }
+  }
+
+  /** Measures work that ended after `ms`; a window that is long enough ends with it. */
+  #measure(cost: number, ms: number, now: number): void {
+    this.#served += cost;
+    this.#takenMs += cost * ms;
+    if (now - this.#since < WINDOW_MS) return;
+    const rate = (this.#capacity * this.#served) / Math.max(this.#takenMs, 1);
+    const before = this.#rateAt(now);
+    this.#rate = before + WEIGHT * (rate - before);
+    this.#since = now;
+    this.#served = 0;
+    this.#takenMs = 0;
+  }
+}
 
 /**
  * Classes of work that have limits of their own for each router, so that a crowd in one leaves the others alone: single

@@ -1,8 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { Calls } from '../call.ts';
-import { parseJson } from '../payload.ts';
-import type { RpcContext } from '../context.ts';
+import { parseJson, type RpcContext } from '../procedures.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
@@ -71,7 +70,7 @@ export const mcpTransport = (calls: Calls, bodies: BodyReader, context: RpcConte
   const { overload } = protection;
   const failureContext = { log, docs: errorDocs(config) };
   /** The SDK loads slowly, and many services do not need it. */
-  const load = async () => (await import('./streamable-http.ts')).streamableHttp(calls, context);
+  const load = async () => (await import('./server.ts')).streamableHttp(calls, context);
   let loading: ReturnType<typeof load> | undefined;
 
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);

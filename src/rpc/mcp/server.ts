@@ -1,11 +1,23 @@
-import { type JSONRPCMessage, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+  Server,
+  type ServerContext,
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Calls } from '../call.ts';
-import type { RpcContext } from '../context.ts';
+import type { RpcContext } from '../procedures.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import { type BeginRequest, type McpRequest, ToolCalls } from './tool-calls.ts';
 import { idOf, toolsFor, unknownTool } from './tools.ts';
 import { version } from '../../base/version.ts';
+import type { IncomingHttpHeaders } from 'node:http';
 
 const INSTRUCTIONS =
   'Games, image posts and users of a content service. Each tool is one operation of its HTTP API, with the same input, ' +
@@ -16,6 +28,25 @@ const INSTRUCTIONS =
 
 /** The parameters of a tool call. The SDK's own schema copies the arguments, and loses a member `__proto__`. */
 const ToolParameters = z.object({ name: z.string(), arguments: z.unknown() });
+
+type RequestHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
+
+/** The SDK's server, but for parameters of the wrong form, as in `initialize`: the SDK takes them for its own fault. */
+class StrictServer extends Server {
+  protected override _wrapHandler(method: string, handler: RequestHandler): RequestHandler {
+    // oxlint-disable-next-line no-underscore-dangle -- the SDK's name
+    const wrapped = super._wrapHandler(method, handler);
+    return async (request, context) => {
+      try {
+        return await wrapped(request, context);
+      } catch (error) {
+        // The handlers here throw errors of the protocol only.
+        if (!(error instanceof Error) || error instanceof ProtocolError) throw error;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid params for ${method}: ${error.message}`);
+      }
+    };
+  }
+}
 
 /** A message without arguments that are null, which the SDK refuses and some clients send for none. */
 export const withArguments = <T extends JSONRPCMessage>(message: T): T => {
@@ -51,7 +82,7 @@ export const serverFactory = (calls: Calls, { config, log }: Pick<RpcContext, 'c
         request.end?.();
       }
     };
-    const server = new Server(implementation, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+    const server = new StrictServer(implementation, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
     server.setRequestHandler('tools/list', (_, { mcpReq: { signal } }) =>
       answered(signal, async ({ state }) => {
         const caller = await calls.identify(state);
@@ -69,5 +100,51 @@ export const serverFactory = (calls: Calls, { config, log }: Pick<RpcContext, 'c
         }),
     );
     return server;
+  };
+};
+
+/** The SDK ignores the URL. */
+const ANYWHERE = 'http://localhost/mcp';
+
+/** A request for the SDK: with the headers of the protocol, and accepting any answer, since all are JSON. */
+const requestOf = (headers: IncomingHttpHeaders): Request => {
+  const protocol = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
+  return new Request(ANYWHERE, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      ...Object.fromEntries(protocol.map(([name, value]) => [name, String(value)])),
+    },
+  });
+};
+
+/**
+ * The protocol over HTTP, without sessions: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
+ *
+ * Answers each message by a server of its own. Protocol revisions from 2026 on need no handshake; earlier ones have
+ * one, of which nothing is stored. `message` is the parsed body of a POST.
+ */
+export const streamableHttp = (calls: Calls, context: Pick<RpcContext, 'config' | 'log'>) => {
+  const serverFor = serverFactory(calls, context);
+  const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
+
+  return async (headers: IncomingHttpHeaders, message: object, begin: BeginRequest): Promise<Response> => {
+    const request = requestOf(headers);
+    const parsedBody = withArguments(message as JSONRPCMessage);
+    if (!(await isLegacyRequest(request, parsedBody))) {
+      // No client can subscribe to anything.
+      const options = { legacy: 'reject', maxSubscriptions: 0, onerror } as const;
+      const { fetch: answer } = createMcpHandler(() => serverFor(begin), options);
+      return answer(request, { parsedBody });
+    }
+    const server = serverFor(begin);
+    try {
+      const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+      await server.connect(transport);
+      return await transport.handleRequest(request, { parsedBody });
+    } finally {
+      await server.close();
+    }
   };
 };

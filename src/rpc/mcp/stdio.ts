@@ -3,7 +3,7 @@ import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/s
 import { nextTurn, randomUUID } from '../../base/runtime.ts';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
 import type { Calls } from '../call.ts';
-import type { RpcContext } from '../context.ts';
+import type { RpcContext } from '../procedures.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError, CallerLeft } from '../../base/errors.ts';
 import { asJsonRpc, errorDocs, failureOf } from '../../http/message/failures.ts';

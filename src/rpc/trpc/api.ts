@@ -8,31 +8,20 @@ import {
   type RequestValidationError,
   type TsRestRequest,
 } from '@ts-rest/express';
-import {
-  type ErrorRequestHandler,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-  Router,
-} from 'express';
+import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import type { z } from 'zod';
-import { contract, errorOf, type ErrorResponse, type Route } from '../../../contract/index.ts';
+import { contract, type Route } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { invalidInput } from '../../base/suggestions/input.ts';
 import { parametersHint } from '../../base/suggestions/query.ts';
-import type { BodyReader } from '../../http/message/body.ts';
-import { errorDocs, failureOf, type FailureStatus, toAppError } from '../../http/message/failures.ts';
-import { jsonOf, sendJsonAtOnce } from '../../http/message/reply.ts';
-import { assertJson, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
-import { API_PATH } from '../../http/routes.ts';
+import { type BodyReader, queryText } from '../../http/message/body.ts';
+import { errorDocs, errorHandler, toAppError } from '../../http/message/failures.ts';
+import { jsonOf, sendJsonAtOnce, sendToGet } from '../../http/message/reply.ts';
+import { assertJson, assertMethodOf, assertNoContent, API_PATH } from '../../http/middleware/preconditions.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { AdmittedCall, BegunCall, Calls } from '../call.ts';
-import type { RpcContext } from '../context.ts';
-import { textPayload } from '../payload.ts';
-import type { Procedure, Reply } from '../procedures.ts';
+import { type RpcContext, textPayload, type Procedure, type Reply } from '../procedures.ts';
 import { answerBatch } from './batch.ts';
-import { queryText, sendToGet } from './get.ts';
 import { type TailOptions, tailTransport } from './tail.ts';
 
 declare global {
@@ -48,8 +37,6 @@ declare global {
 
 /** Any routes of the contract, as ts-rest mounts them. */
 type Routes = Record<string, Route>;
-/** The replies of any route: its own, or a failure with a status of the catalogue. */
-type Answer = { status: 200; body: Reply } | { status: FailureStatus; body: ErrorResponse };
 
 /** The error of a call without parameters, with a hint on where they go, if it lacks some. */
 const withParametersHint = (error: unknown, procedure: Procedure, { method, query }: Request): unknown => {
@@ -92,7 +79,6 @@ export const trpcTransport = (
   const { log, protection, config } = rpc;
   const { retries } = protection.overload;
   const failureContext = { log, docs: errorDocs(config) };
-  const batch = answerBatch(calls, bodies, rpc);
 
   /** Delays the 503 of a call for clients that ignored `Retry-After`. */
   const delayRefusal = async (error: unknown, { socket }: Request): Promise<void> => {
@@ -100,82 +86,56 @@ export const trpcTransport = (
   };
 
   /** ts-rest's middleware: the steps of a call until its input, which ts-rest checks next. */
-  const admit = (request: TsRestRequest<Routes>, response: Response, next: NextFunction): void => {
-    const { state } = response.locals;
-    const begun = calls.observe(request.tsRestRoute.metadata.id, state);
-    response.locals.begun = begun;
-    sendJsonAtOnce(response);
-    const steps = async (): Promise<void> => {
-      try {
-        const procedure = calls.find(begun.id);
-        accept(request, response, procedure);
-        const call = await calls.admit(begun, procedure, async ({ observation }) => {
-          const text = await bodies.readForCall(request, procedure.bodyLimit);
-          observation.sent(Buffer.byteLength(text));
-          return textPayload(text);
-        });
-        response.locals.call = call;
-        request.body = call.payload.envelope as typeof request.body;
-      } catch (error) {
-        next(error);
-        return;
-      }
-      next();
-    };
-    void begun.observation.within(steps);
+  const admit = async (request: TsRestRequest<Routes>, response: Response, next: NextFunction): Promise<void> => {
+    const begun = response.locals.begun as BegunCall;
+    const procedure = calls.find(begun.id);
+    accept(request, response, procedure);
+    const call = await calls.admit(begun, procedure, async ({ observation }) => {
+      const text = await bodies.readForCall(request, procedure.bodyLimit);
+      observation.sent(Buffer.byteLength(text));
+      return textPayload(text);
+    });
+    response.locals.call = call;
+    request.body = call.payload.envelope as typeof request.body;
+    next();
   };
 
-  /** The last steps of a call. A failure whose status the contract does not have for the route is left to the app. */
+  /** The last steps of a call. Its failures are left to `answerPost`. */
   const endpoint = async ({
     body: { json },
-    req,
-    res,
-  }: Parameters<AppRouteMutationImplementation<Route>>[0]): Promise<Answer> => {
-    const { state } = res.locals;
-    const call = res.locals.call as AdmittedCall;
-    try {
-      return { status: 200, body: await calls.invoke(call, json) };
-    } catch (error) {
-      const { reason } = toAppError(error);
-      if (!(errorOf(reason).status in call.procedure.route.responses)) throw error;
-      calls.noteFailure(call, error);
-      await delayRefusal(error, req);
-      const { status, headers, body } = failureOf(error, state, failureContext);
-      state.reason = reason;
-      res.set(headers);
-      return { status, body };
-    }
-  };
+    res: { locals },
+  }: Parameters<AppRouteMutationImplementation<Route>>[0]): Promise<{ status: 200; body: Reply }> => ({
+    status: 200,
+    body: await calls.invoke(locals.call as AdmittedCall, json),
+  });
 
-  const noteFailure: ErrorRequestHandler = (error, _request, response, next) => {
-    const { begun } = response.locals;
-    if (begun) calls.noteFailure(begun, error);
-    next(error);
-  };
-
-  /** Mounts the routes of the contract. */
-  const mount = (router: Router): void => {
-    const routes: Routes = Object.fromEntries(calls.procedures.map(({ id, route }) => [id, route]));
-    const endpoints = Object.fromEntries(calls.procedures.map(({ id }) => [id, endpoint]));
-    createExpressEndpoints(routes, endpoints, router, {
+  /** The route of a procedure, by ts-rest. Each has a router of its own: one for all would try their paths in turn. */
+  const mounted = ({ id, route }: Procedure): Router => {
+    const router = Router({ caseSensitive: true, strict: true });
+    const routes: Routes = { [id]: route };
+    createExpressEndpoints(routes, { [id]: endpoint }, router, {
       logInitialization: false,
       globalMiddleware: [admit],
       requestValidationErrorHandler: refuseInput,
     });
-    router.use(noteFailure);
+    return router;
   };
+  const routers = new Map(calls.procedures.map((procedure) => [procedure.route.path, mounted(procedure)]));
+  const answerFailure = errorHandler(failureContext);
 
-  const expectCalls: RequestHandler = (request, response, next) => {
-    const { state } = response.locals;
-    state.expectCalls(request, response, config);
-    calls.showRateLimits(state);
-    next();
+  /** Answers a call by POST. */
+  const answerPost = (router: Router, request: Request, response: Response, next: NextFunction): void => {
+    const begun = calls.observe(idsIn(request), response.locals.state);
+    response.locals.begun = begun;
+    sendJsonAtOnce(response);
+    const end = async (error: unknown): Promise<void> => {
+      calls.noteFailure(begun, error);
+      await delayRefusal(error, request);
+      // The other layers of the app have nothing to do with it.
+      answerFailure(error, request, response, next);
+    };
+    begun.observation.within(() => router(request, response, (error: unknown) => void end(error)));
   };
-
-  const batches: RequestHandler = (request, response, next) =>
-    request.url.length > request.path.length && request.query['batch'] === '1'
-      ? batch(idsIn(request), request, response)
-      : next();
 
   /** Answers a read by GET, and a request that is no call. */
   const answerOther = async (request: Request, response: Response): Promise<void> => {
@@ -198,14 +158,27 @@ export const trpcTransport = (
     }
   };
 
-  const router = Router({ caseSensitive: true, strict: true });
-  router.use(expectCalls);
-  router.all(contract.event.tail.path, tailTransport(calls, bodies, rpc, tailOptions));
-  router.use(batches);
-  mount(router);
-  router.use((request, response) => answerOther(request, response));
+  const isBatch = ({ url, path, query }: Request): boolean => url.length > path.length && query['batch'] === '1';
+  const batch = answerBatch(calls, bodies, rpc);
+  const tail = tailTransport(calls, bodies, rpc, tailOptions);
+
+  /** Answers all but a single call by POST. */
+  const answerRest = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    if (request.path === contract.event.tail.path) await tail(request, response, next);
+    else if (isBatch(request)) await batch(idsIn(request), request, response);
+    else await answerOther(request, response);
+  };
+
   return (request, response, next) => {
-    if (request.path.startsWith(API_PATH)) router(request, response, next);
-    else next();
+    if (!request.path.startsWith(API_PATH)) {
+      next();
+      return;
+    }
+    const { state } = response.locals;
+    state.expectCalls(request, response, config);
+    calls.showRateLimits(state);
+    const router = request.method === 'POST' && !isBatch(request) ? routers.get(request.path) : undefined;
+    if (router) answerPost(router, request, response, next);
+    else answerRest(request, response, next).catch(next);
   };
 };

@@ -3,29 +3,70 @@
  * `EventSource` reads as well: https://trpc.io/docs/client/links/httpSubscriptionLink
  */
 import type { Request, RequestHandler, Response } from 'express';
-import { clearInterval, clearTimeout, randomNumber, setInterval, setTimeout } from '../../base/runtime.ts';
-import { contract, STREAM_TYPE, type Stream as ContractStream, streams } from '../../../contract/index.ts';
+import { clearTimeout, randomNumber, setTimeout } from '../../base/runtime.ts';
+import {
+  contract,
+  STREAM_TYPE,
+  type Stream as ContractStream,
+  streams,
+  TailSubscription,
+} from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
-import type { BodyReader } from '../../http/message/body.ts';
+import { type BodyReader, queryText } from '../../http/message/body.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
 import { assertJson, assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { clientSubnet } from '../../limits/caller.ts';
-import { keyIn } from '../access.ts';
-import type { RpcContext } from '../context.ts';
+import { keyIn, textPayload, parseInput, type RpcContext, type Payload, valuePayload } from '../procedures.ts';
 import { unobserved } from '../../base/observer.ts';
 import type { BegunCall, Calls } from '../call.ts';
-import { textPayload } from '../payload.ts';
-import { parseInput } from '../procedures.ts';
-import { KeyWatch } from './key-watch.ts';
-import type { TailPlaces } from './tail-places.ts';
-import { queriedPayload, Subscription, type TailInput } from './tail-input.ts';
+import { OpenTails, type TailPlaces } from './open-tails.ts';
+import type { z } from 'zod';
+
+type TailInput = z.output<typeof TailSubscription>;
+
+/** The envelope of a tail by GET, which may also say where the client was. */
+const Subscription = contract.event.tail.body.extend({ json: TailSubscription });
+
+/** A parameter that tRPC's clients add by themselves for what they call connection parameters, of which there are none here. */
+const OF_TRPC = 'connectionParams';
+const NUMBER = /^-?\d{1,9}$/;
+
+/** The kind of the values of a member, by its schema. */
+const kindOf = ({ def }: z.ZodType): string => ('innerType' in def ? kindOf(def.innerType as z.ZodType) : def.type);
+
+/** A parameter as the member of an input; what cannot be one is left to the schema, which refuses it. */
+const memberOf = (name: string, value: unknown): unknown => {
+  const members: Record<string, z.ZodType> = TailSubscription.shape;
+  const kind = Object.hasOwn(members, name) ? kindOf(members[name] as z.ZodType) : undefined;
+  if (kind === 'array') return [value].flat().flatMap((text) => String(text).split(','));
+  return kind === 'number' && typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
+};
+
+const isEmpty = (envelope: unknown): boolean =>
+  typeof envelope === 'object' && envelope !== null && Object.keys(envelope).every((name) => name === 'meta');
+
+/** The input in a URL, in either form. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
+const queriedPayload = (request: Request): Payload => {
+  const { input, [OF_TRPC]: _, ...plain } = request.query;
+  const names = Object.keys(plain);
+  if (input === undefined) {
+    const members = names.map((name) => [name, memberOf(name, plain[name])] as const);
+    return valuePayload({ json: Object.fromEntries(members) });
+  }
+  if (names.length > 0) {
+    const message = `stands beside \`input\`: put all parameters into \`input\`, or all of them into the URL`;
+    const issues = names.map((name) => ({ path: `/${name}`, code: 'unrecognized_keys', message }));
+    throw new AppError('VALIDATION_FAILED', { issues });
+  }
+  const payload = textPayload(queryText(request));
+  // tRPC's clients send no member for no input.
+  return isEmpty(payload.envelope) ? valuePayload({ json: {} }) : payload;
+};
 
 const operation = streams.find(({ id }) => id === contract.event.tail.metadata.id) as ContractStream;
 
-/** Balancers cut off connections that are silent for 15 s and more. */
-const PING_SECONDS = 10;
 /** tRPC's clients take a connection for broken that is silent for as long. */
 const RECONNECT_MS = 45_000;
 /** The bytes that are held for a client that reads slowly. Beyond, it is cut off, and resumes. */
@@ -65,7 +106,7 @@ const queryOf = ({ headers }: Request, { lastEventId, after, types, recordId, in
   return { after: seen, start, types, recordId, includesRecord: include === 'record' };
 };
 
-/** An open tail. */
+/** The answer of a tail. */
 class Stream {
   readonly #response: Response;
   #cursor = '';
@@ -113,6 +154,11 @@ class Stream {
     if (this.#hasBegun) this.#write(`event: ping\ndata: \nid: ${this.#cursor}\n\n`);
   }
 
+  /** Ends it as the service stops. */
+  interrupt(): void {
+    this.end(retryIn(randomNumber() * RETRY_MS));
+  }
+
   /** Ends it after the time that the client wanted, at its place. */
   finish(): void {
     this.end(`event: return\ndata: \nid: ${this.#cursor}\n\n`);
@@ -133,41 +179,6 @@ class Stream {
   }
 }
 
-/** The open tails of a process. */
-class OpenTails {
-  /** By the second in which they are pinged. */
-  readonly #streams = Array.from({ length: PING_SECONDS }, () => new Set<Stream>());
-  #turn = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  /** Pings a stream now and then. Returns a function that ends that. */
-  add(stream: Stream): () => void {
-    this.#turn = (this.#turn + 1) % PING_SECONDS;
-    const group = this.#streams[this.#turn] as Set<Stream>;
-    group.add(stream);
-    this.#timer ??= this.#ping();
-    return () => {
-      group.delete(stream);
-      if (this.#streams.some(({ size }) => size > 0)) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    };
-  }
-
-  /** Ends all of them, as the service stops. */
-  endAll(): void {
-    for (const stream of this.#streams.flatMap((group) => [...group])) stream.end(retryIn(randomNumber() * RETRY_MS));
-  }
-
-  #ping(): NodeJS.Timeout {
-    let second = 0;
-    return setInterval(() => {
-      for (const stream of this.#streams[second] as Set<Stream>) stream.ping();
-      second = (second + 1) % PING_SECONDS;
-    }, 1000).unref();
-  }
-}
-
 /** The dependencies of tails besides those of calls. */
 export interface TailOptions {
   tails: EventTails;
@@ -183,11 +194,10 @@ export const tailTransport = (
   { log, config, auth, protection }: RpcContext,
   { tails, places, stopping }: TailOptions,
 ): RequestHandler => {
-  const open = new OpenTails();
-  const watch = new KeyWatch((key) => auth.keys.assertValid(key));
+  const open = new OpenTails((key) => auth.keys.assertValid(key));
   const failureContext = { log, docs: errorDocs(config) };
   const { limits } = protection;
-  stopping.addEventListener('abort', () => open.endAll());
+  stopping.addEventListener('abort', () => open.interrupt());
 
   /** Opens the tail of a request, by the steps of a call until its input is parsed. */
   const follow = async (begun: BegunCall, request: Request, response: Response, stream: Stream): Promise<void> => {
@@ -205,20 +215,18 @@ export const tailTransport = (
     }
     response.once('close', release);
     if (stopping.aborted) {
-      stream.end(retryIn(randomNumber() * RETRY_MS));
+      stream.interrupt();
       return;
     }
     const fail = (error: AppError): void => sendError(response, stream, error);
     const sink = { take: stream.take.bind(stream), ready: stream.ready.bind(stream), fail };
     const end = await tails.open(queryOf(request, input), sink, deadline);
     deadline.close();
-    const remove = open.add(stream);
-    const unwatch = authorization === undefined ? undefined : watch.add(keyIn(authorization), fail);
+    const remove = open.add({ stream, key: authorization === undefined ? undefined : keyIn(authorization), fail });
     const timer = input.maxDuration && setTimeout(() => stream.finish(), input.maxDuration * 1000).unref();
     const over = (): void => {
       end();
       remove();
-      unwatch?.();
       clearTimeout(timer);
     };
     if (response.destroyed) over();

@@ -3,8 +3,13 @@ import { hostname } from 'node:os';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { holdsKey, withoutKeys } from '../../../contract/index.ts';
 import { CallerLeft } from '../../base/errors.ts';
-import { type CallObserver, type RequestObservation, type RequestObserver, unobserved } from '../../base/observer.ts';
-import { traceParentOf } from '../trace-context.ts';
+import {
+  type CallObserver,
+  type RequestObservation,
+  type RequestObserver,
+  unobserved,
+  traceParentOf,
+} from '../../base/observer.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 
 /** The length of a path in a span, longer than the API's own. */

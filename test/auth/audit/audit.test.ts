@@ -15,7 +15,7 @@ import { changeState } from '../../../src/event/webhook/sender/store.ts';
 import { insertWebhook, pauseWebhook, resumeWebhook } from '../../../src/event/webhook/webhooks.ts';
 import { gameKind } from '../../../src/game/kind.ts';
 import { gameDraft } from '../../../src/game/service.ts';
-import { beginMaintenance, endMaintenance } from '../../../src/rpc/maintenance/state.ts';
+import { beginMaintenance, endMaintenance } from '../../../src/rpc/maintenance/maintenance.ts';
 import { schema } from '../../../src/app/schema.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { runCommand } from '../../harness/app/command.ts';

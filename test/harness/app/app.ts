@@ -19,7 +19,7 @@ import { createSandboxApp } from '../../../src/sandbox/middleware.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { closeContext, type Context, openContext } from '../../../src/app/context.ts';
 import { workspaceOn, type Workspaces } from '../../../src/sandbox/workspaces.ts';
-import type { HttpServerLimits } from '../../../src/http/server/limits.ts';
+import type { HttpServerLimits } from '../../../src/http/server/connections.ts';
 import { generateKey } from '../../../src/auth/format.ts';
 import { createKey, revokeKey } from '../../../src/auth/service.ts';
 import { createLog } from '../../../src/app/log.ts';

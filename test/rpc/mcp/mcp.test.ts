@@ -11,7 +11,7 @@ import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextpro
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ErrorResponse, operations, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
-import type { ConcurrencyLimiter } from '../../../src/limits/overload/concurrency-limiter.ts';
+import type { ConcurrencyLimiter } from '../../../src/limits/overload/overload-protection.ts';
 import { CallerLeft } from '../../../src/base/errors.ts';
 import { sandboxKeys } from '../../../src/sandbox/sandbox.ts';
 import { idOf, nameOf, toolsFor } from '../../../src/rpc/mcp/tools.ts';
@@ -318,6 +318,8 @@ describe('over HTTP', () => {
       ['without a body', '', {}, 400, -32700],
       ['that is a list', [handshake], {}, 400, -32600],
       ['that is no message', { method: 1 }, {}, 400, -32600],
+      ['with a handshake of no version', message('initialize', { capabilities: {} }), {}, 200, -32602],
+      ['for a page of tools that is no text', message('tools/list', { cursor: 1 }), {}, 200, -32602],
       ['with a call that names no tool', message('tools/call'), {}, 200, -32602],
       [
         'with a call whose arguments are a list',

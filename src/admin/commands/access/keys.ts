@@ -3,7 +3,7 @@ import { KeyName, keyStates, scopes } from '../../../../contract/index.ts';
 import { auditEnd, systemActor } from '../../../auth/audit/log.ts';
 import { findEndedKeys, sweepKeys } from '../../../auth/key-sweep.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey, stateOf } from '../../../auth/service.ts';
-import { readUses } from '../../../consumers/use/counts.ts';
+import { readUses } from '../../../consumers/use/store.ts';
 import { idOfUser } from '../../../user/service.ts';
 import { lengthOf, listOf, parseDuration, parseExpiry, parseStart, textOf } from '../shared/arguments.ts';
 import {

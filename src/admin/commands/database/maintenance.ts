@@ -1,6 +1,6 @@
 import { sleep } from '../../../base/runtime.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import { beginMaintenance, endMaintenance, readMaintenance } from '../../../rpc/maintenance/state.ts';
+import { beginMaintenance, endMaintenance, readMaintenance } from '../../../rpc/maintenance/maintenance.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { commandGroup, databaseCommand, defaulted, jsonObject, option } from '../shared/command.ts';
 import { note, print, printObject } from '../shared/output.ts';

@@ -8,8 +8,7 @@ import {
   type PublishedContract,
   publishedContracts,
 } from '../../../consumers/contracts/store.ts';
-import { KEPT_DAYS } from '../../../consumers/use/counts.ts';
-import { readConsumerUses } from '../../../consumers/use/store.ts';
+import { KEPT_DAYS, readConsumerUses } from '../../../consumers/use/store.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ClientDocument } from '../../../../openapi/kit/conformance/document/client-document.ts';
 import type { Change } from '../../../../openapi/kit/conformance/document/change.ts';

@@ -2,8 +2,8 @@ import { createHash, hash } from 'node:crypto';
 import { createClient, ErrorReply, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
 import { clearImmediate, clearTimeout, performance, setImmediate, setTimeout } from '../../../base/runtime.ts';
-import type { RedisObserver } from '../../../base/observer.ts';
-import { RoundTrips } from './round-trips.ts';
+import { AppError } from '../../../base/errors.ts';
+import type { RedisObserver, RoundTripObservation } from '../../../base/observer.ts';
 
 /** Redis is away after this many late answers in a row. */
 const MOST_LATE = 100;
@@ -48,6 +48,36 @@ interface RedisOptions {
 /** Whether Redis refuses the pings of a user who may run the other commands: any answer shows that it is there. */
 const isRefusedPing = (error: unknown): boolean =>
   error instanceof ErrorReply && /^NOPERM .*'ping'/i.test(error.message);
+
+/** The first word of an error that Redis answers with. */
+const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
+
+/** The round trips of one operation, one after the other. */
+interface RoundTrips {
+  observer: RedisObserver | undefined;
+  /** The observation of the trip under way. */
+  watch?: RoundTripObservation | undefined;
+}
+
+/** Ends the observation of the trip under way, once. */
+const endTrip = (trips: RoundTrips, tell: (watch: RoundTripObservation) => void): void => {
+  const { watch } = trips;
+  trips.watch = undefined;
+  if (watch) tell(watch);
+};
+
+/** Sends a command, and returns its answer. */
+const send = async <T>(trips: RoundTrips, command: string, run: () => Promise<T>): Promise<T> => {
+  trips.watch = trips.observer?.sent(command);
+  try {
+    const answer = await run();
+    endTrip(trips, (watch) => watch.answered());
+    return answer;
+  } catch (error) {
+    endTrip(trips, (watch) => (error instanceof ErrorReply ? watch.answered(refusalOf(error)) : watch.failed(error)));
+    throw error;
+  }
+};
 
 export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
@@ -134,7 +164,7 @@ export class Redis implements RedisStatus {
   /** Whether a key was not set within the period; undefined as for `run`. */
   async isFirst(name: string, seconds: number): Promise<boolean | undefined> {
     const set = () => this.#client.set(name, '', { condition: 'NX', expiration: { type: 'EX', value: seconds } });
-    const answer = await this.#ask(async (trips) => (await trips.send('SET', set)) ?? 'no', this.#observer);
+    const answer = await this.#ask(async (trips) => (await send(trips, 'SET', set)) ?? 'no', this.#observer);
     return answer === undefined ? undefined : answer === 'OK';
   }
 
@@ -167,11 +197,11 @@ export class Redis implements RedisStatus {
   async #ask<T>(command: (trips: RoundTrips) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
-    const trips = new RoundTrips(observer);
+    const trips: RoundTrips = { observer };
     const outcome = this.#outcomeOf(() => command(trips));
     const answer = await this.#inTime(outcome, this.#patienceMs);
     if (answer === undefined) {
-      trips.giveUp();
+      endTrip(trips, (watch) => watch.failed(new AppError('TIMEOUT')));
       this.#noteLate();
     } else this.#late = 0;
     return answer;
@@ -200,11 +230,11 @@ export class Redis implements RedisStatus {
   ): Promise<unknown> {
     const evaluate = (): Promise<unknown> => this.#client.evalSha(sha, request);
     try {
-      return await trips.send('EVALSHA', evaluate);
+      return await send(trips, 'EVALSHA', evaluate);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      await trips.send('SCRIPT LOAD', () => this.#client.scriptLoad(text));
-      return trips.send('EVALSHA', evaluate);
+      await send(trips, 'SCRIPT LOAD', () => this.#client.scriptLoad(text));
+      return send(trips, 'EVALSHA', evaluate);
     }
   }
 

@@ -13,8 +13,8 @@ import {
   type RateLimitRefusal,
   refusalOf,
   type RateLimitStatus,
+  type LocalBuckets,
 } from '../buckets.ts';
-import type { LocalBuckets } from './memory.ts';
 import { type Redis, scriptOf } from './redis.ts';
 
 /** The longest delay of charges that are sent in the background. */
