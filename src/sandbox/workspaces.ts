@@ -295,5 +295,5 @@ export class SandboxWorkspaces {
   }
 }
 
-/** What requests need of the spaces of a sandbox. */
+/** The spaces of a sandbox, as requests need them. */
 export type Workspaces = Pick<SandboxWorkspaces, 'within' | 'reset' | 'catalogue'>;
