@@ -1,8 +1,9 @@
 // Writes the documents, what the guides take from the contract, and the version where it stands in files written by hand. Runs in
 // the root of the repository, by `npm run openapi`.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { consumerContractSchema } from '../contract/consumer-contract.ts';
 import { buildDocument, formatDocument } from './document.ts';
+import { guideFiles } from './guide-pages.ts';
 import { filledGuides } from './guides.ts';
 
 /** Where the version stands. */
@@ -29,3 +30,6 @@ const replace = (path: string, place: RegExp, text: string): void =>
 for (const [path, place] of VERSIONED) replace(path, place, version);
 for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/contracts.md'])
   replace(path, MAJOR_VERSION, version.split('.', 1).join());
+// Last, since the guides are made of all of this. The folder stays: a build looks when names in openapi/ changed.
+for (const name of readdirSync('openapi/guides')) rmSync(`openapi/guides/${name}`);
+for (const [path, text] of guideFiles()) writeFileSync(path, text);

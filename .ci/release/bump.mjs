@@ -32,11 +32,14 @@ if (version !== current) {
   // Revisions of the SDKs count from each version of the document.
   const settings = 'openapi/sdk/settings.json';
   writeFileSync(settings, read(settings).replace(/(?<="revision": )\d+/, '0'));
-  run('npm', 'run', '-s', 'openapi');
 }
 if (isRelease) {
   const date = new Date().toISOString().slice(0, 10);
   writeFileSync('CHANGELOG.md', read('CHANGELOG.md').replace(UNRELEASED, `## ${version} (${date})`));
+}
+// The service publishes the changelog, too.
+if (version !== current || isRelease) run('npm', 'run', '-s', 'openapi');
+if (isRelease) {
   mkdirSync(join('openapi/released', version));
   copyFileSync('openapi/openapi.json', documentOf(version));
 }

@@ -14,13 +14,13 @@ export const writeDocuments = async ({ copy, out }) => {
   for (const [name, released] of COPIED) copyFileSync(join(copy, 'openapi', name), join(out, released));
   const load = (path) => import(join(copy, 'dist/src', path));
   const { readConfig } = await load('config/config.js');
-  const { documents } = await load('site/documents.js');
+  const { documents, EXAMPLE_ADDRESS } = await load('site/documents.js');
   const { yamlOf } = await load('site/yaml.js');
-  const { llmsFullText, llmsText } = await load('site/guides/llms.js');
-  const { EXAMPLE_ADDRESS } = await load('site/guides/links.js');
+  const { ADDRESS, publishedText } = await load('site/guides/guides.js');
   const config = readConfig({});
   const [[, json]] = documents(config);
   writeFileSync(join(out, 'openapi.yaml'), await yamlOf(JSON.parse(json)));
-  writeFileSync(join(out, 'llms.txt'), llmsText(config, EXAMPLE_ADDRESS));
-  writeFileSync(join(out, 'llms-full.txt'), llmsFullText(config, EXAMPLE_ADDRESS));
+  for (const name of ['llms.txt', 'llms-full.txt']) {
+    writeFileSync(join(out, name), publishedText(name, config).replaceAll(ADDRESS, EXAMPLE_ADDRESS));
+  }
 };

@@ -39,6 +39,8 @@ export interface TailQuery {
 
 /** An event on its way to tails; all that want it get the same object. */
 export interface TailedEvent {
+  event: StoredEvent;
+  /** The event as the contract shows it. */
   view: EventView;
   /** The cursor that leads to the events after it. */
   cursor: string;
@@ -174,18 +176,15 @@ export class EventTails {
     }
   }
 
-  async #tailed({ events }: EventPage, withRecords: boolean): Promise<Tailed[]> {
+  async #tailed({ events }: EventPage, withRecords: boolean): Promise<TailedEvent[]> {
     const { db, readShown } = this.#c;
     const stored = events.map(storedEvent);
     const records = withRecords && stored.length > 0 ? await readRecords(readShown, db, stored) : undefined;
-    return stored.map((event) => ({
-      event,
-      tailed: { view: eventView(event, records), cursor: encodeEventCursor(event) },
-    }));
+    return stored.map((event) => ({ event, view: eventView(event, records), cursor: encodeEventCursor(event) }));
   }
 
   /** Hands a tail what it wants and lacks of some events, in the same turn in which it moves on. */
-  #hand(tail: Tail, events: readonly Tailed[], end: EventCursor, cursor: string): void {
+  #hand(tail: Tail, events: readonly TailedEvent[], end: EventCursor, cursor: string): void {
     if (end.position < tail.cursor.position) return;
     const { types, recordId } = tail.query;
     const wanted = events.filter(
@@ -195,10 +194,7 @@ export class EventTails {
         (recordId === undefined || event.recordId === recordId),
     );
     tail.cursor = end;
-    tail.sink.take(
-      wanted.map(({ tailed }) => tailed),
-      cursor,
-    );
+    tail.sink.take(wanted, cursor);
   }
 
   /** Begins to read the feed for live tails, from its end on. */
@@ -270,10 +266,4 @@ export class EventTails {
     }
     this.#cursor = undefined;
   }
-}
-
-/** An event, as it is stored and as it goes out. */
-interface Tailed {
-  event: StoredEvent;
-  tailed: TailedEvent;
 }

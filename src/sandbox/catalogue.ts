@@ -1,6 +1,10 @@
 import { type Scope, timeRangeDays } from '../../contract/index.ts';
+import { tally } from '../base/tally.ts';
+import { tagsIn } from '../content/entity.ts';
 import type { Reader } from '../db/connection.ts';
-import { type Bytes, idFromBytes, timeFromDb } from '../db/values.ts';
+import { gamesIn } from '../game/kind.ts';
+import { imagePostsIn } from '../image/kind.ts';
+import { usersIn } from '../user/entity.ts';
 import { sandboxKeys } from './sandbox.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,18 +35,14 @@ export interface Catalogue {
   imagePosts: CatalogueRecord[];
 }
 
-interface CatalogueColumns {
-  id: Bytes;
-  title: string;
-  author_id: Bytes;
-  created_at: string;
-}
+const SUMMARY = { id: true, title: true, authorId: true, createdAt: true } as const;
+const NEWEST_FIRST = { createdAt: 'DESC', id: 'DESC' } as const;
 
-const recordOf = (row: CatalogueColumns): CatalogueRecord => ({
-  id: idFromBytes(row.id),
+const recordOf = (row: { id: string; title: string; authorId: string; createdAt: Date }): CatalogueRecord => ({
+  id: row.id,
   title: row.title,
-  author: idFromBytes(row.author_id),
-  createdAt: timeFromDb(row.created_at),
+  author: row.authorId,
+  createdAt: row.createdAt.toISOString(),
 });
 
 const countByRange = (records: readonly CatalogueRecord[], reference: Date): RangeCounts => {
@@ -53,41 +53,32 @@ const countByRange = (records: readonly CatalogueRecord[], reference: Date): Ran
 };
 
 /** The initial contents of a sandbox of `reference`. */
-export const catalogueOf = async (db: Reader, reference: Date): Promise<Catalogue> => {
-  const users = await db.read<{ id: Bytes; nickname: string; game_count: number; image_post_count: number }>(
-    'SELECT id, nickname, game_count, image_post_count FROM users ORDER BY created_at, id',
-  );
-  const tags = await db.read<{ slug: string; name: string; game_count: number; image_post_count: number }>(
-    'SELECT slug, name, game_count, image_post_count FROM tags ORDER BY game_count + image_post_count DESC, slug',
-  );
-  const gameRows = await db.read<CatalogueColumns & { game_type: string | null }>(
-    'SELECT id, title, author_id, created_at, game_type FROM games ORDER BY created_at DESC, id DESC',
-  );
-  const postRows = await db.read<CatalogueColumns>(
-    'SELECT id, title, author_id, created_at FROM image_posts ORDER BY created_at DESC, id DESC',
-  );
-  const types = await db.read<{ gameType: string | null; count: number }>(
-    'SELECT game_type AS gameType, COUNT(*) AS count FROM games GROUP BY game_type ORDER BY COUNT(*) DESC, game_type',
-  );
-  const games = gameRows.map((row) => ({ ...recordOf(row), gameType: row.game_type }));
+export const catalogueOf = async (db: Pick<Reader, 'manager'>, reference: Date): Promise<Catalogue> => {
+  const counts = { gameCount: true, imagePostCount: true } as const;
+  const users = await usersIn(db).find({
+    select: { id: true, nickname: true, ...counts },
+    order: { createdAt: 'ASC', id: 'ASC' },
+  });
+  const tags = await tagsIn(db).find({ select: { slug: true, name: true, ...counts }, order: { slug: 'ASC' } });
+  const gameRows = await gamesIn(db).find({ select: { ...SUMMARY, gameType: true }, order: NEWEST_FIRST });
+  const postRows = await imagePostsIn(db).find({ select: SUMMARY, order: NEWEST_FIRST });
+  const games = gameRows.map((row) => ({ ...recordOf(row), gameType: row.gameType }));
   const imagePosts = postRows.map(recordOf);
+  const types = [...tally(games.map(({ gameType }) => gameType))].map(([gameType, count]) => ({ gameType, count }));
   return {
     reference: reference.toISOString(),
     keys: sandboxKeys.map(({ user, ...key }) => ({ ...key, user: user.nickname })),
     counts: { users: users.length, games: games.length, imagePosts: imagePosts.length, tags: tags.length },
     timeRanges: { games: countByRange(games, reference), imagePosts: countByRange(imagePosts, reference) },
-    gameTypes: types,
-    tags: tags.map(({ slug, name, game_count, image_post_count }) => ({
-      slug,
-      name,
-      games: game_count,
-      imagePosts: image_post_count,
-    })),
-    users: users.map(({ id, nickname, game_count, image_post_count }) => ({
-      id: idFromBytes(id),
-      nickname,
-      games: game_count,
-      imagePosts: image_post_count,
+    gameTypes: types.toSorted((a, b) => b.count - a.count || ((a.gameType ?? '') < (b.gameType ?? '') ? -1 : 1)),
+    tags: tags
+      .map((row) => ({ slug: row.slug, name: row.name, games: row.gameCount, imagePosts: row.imagePostCount }))
+      .toSorted((a, b) => b.games + b.imagePosts - (a.games + a.imagePosts)),
+    users: users.map((row) => ({
+      id: row.id,
+      nickname: row.nickname,
+      games: row.gameCount,
+      imagePosts: row.imagePostCount,
     })),
     games,
     imagePosts,

@@ -64,19 +64,6 @@ export interface Workspace {
   seeded: SeededFaults | undefined;
 }
 
-/** Where the spaces of a sandbox are had. */
-export interface Workspaces {
-  /**
-   * Does `work`, a request, in a space, which stays until it is done.
-   * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
-   */
-  within: <T>(name: string | undefined, work: (workspace: Workspace) => Promise<T>) => Promise<T>;
-  /** Forgets all that was done in a space. */
-  reset: (name: string | undefined) => void;
-  /** The contents of a workspace created now. */
-  catalogue: () => Promise<Catalogue>;
-}
-
 /** The initial data of workspaces. */
 interface Beginning {
   snapshot: Snapshot;
@@ -153,7 +140,7 @@ class Held {
  * The spaces of a sandbox: one that all share who name none, and private ones, made when they are first named. Each begins as
  * a copy of what `fillSandbox` makes, and has its own database, caches and counts.
  */
-export class SandboxWorkspaces implements Workspaces {
+export class SandboxWorkspaces {
   readonly #main: Context;
   #beginning: Promise<Beginning>;
   #reference: Date;
@@ -188,10 +175,15 @@ export class SandboxWorkspaces implements Workspaces {
     return new SandboxWorkspaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
   }
 
+  /**
+   * Does `work`, a request, in a space, which stays until it is done.
+   * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
+   */
   async within<T>(name: string | undefined, work: (workspace: Workspace) => Promise<T>): Promise<T> {
     return this.#find(name ?? SHARED).within(work);
   }
 
+  /** Forgets all that was done in a space. */
   reset(name = SHARED): void {
     if (name !== SHARED) this.#private.delete(name);
     else {
@@ -200,6 +192,7 @@ export class SandboxWorkspaces implements Workspaces {
     }
   }
 
+  /** The contents of a workspace created now. */
   async catalogue(): Promise<Catalogue> {
     return (await this.#upToDate()).catalogue;
   }
@@ -301,3 +294,6 @@ export class SandboxWorkspaces implements Workspaces {
     this.#closing.add(closing);
   }
 }
+
+/** The spaces of a sandbox, as requests need them. */
+export type Workspaces = Pick<SandboxWorkspaces, 'within' | 'reset' | 'catalogue'>;

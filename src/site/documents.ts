@@ -3,9 +3,11 @@ import { createRequire } from 'node:module';
 import { operations } from '../../contract/index.ts';
 import { escapeUnseen } from '../../contract/text.ts';
 import type { Config } from '../config/config.ts';
-import { EXAMPLE_ADDRESS } from './guides/links.ts';
 
 const require = createRequire(import.meta.url);
+
+/** The address that the documents name, where that of the service is put. */
+export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
 /** An OpenAPI document, as far as the service changes it. */
 interface ServedDocument {

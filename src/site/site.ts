@@ -5,7 +5,7 @@ import { readOnly } from '../http/middleware/preconditions.ts';
 import { byAddress } from './base.ts';
 import { documentAt, documentPaths, withAddress } from './documents.ts';
 import { errorPages } from './errors/page.ts';
-import { guidesRouter } from './guides/router.ts';
+import { guidesRouter } from './guides/pages.ts';
 import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
 import { rootFrom } from './page.ts';

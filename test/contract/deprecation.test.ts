@@ -8,7 +8,7 @@ import { deprecated, deprecatedValues } from '../../contract/deprecation.ts';
 import { buildDocument } from '../../openapi/document.ts';
 import { deprecationTable } from '../../openapi/facts.ts';
 import { toolOf } from '../../src/rpc/mcp/tools.ts';
-import { deprecationLines, operationLine } from '../../src/site/guides/operations.ts';
+import { deprecationLines, operationLine } from '../../openapi/operations-text.ts';
 import { ofMember, ofOperation, ofOutput, ofValue, shelf, shelfProcedures } from '../harness/documents/deprecated.ts';
 
 // How what is deprecated is told, by a contract in which each kind of thing is.

@@ -2,25 +2,33 @@
  * @engines none
  * @tier fast
  */
-import { readFileSync } from 'node:fs';
-import { posix } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { operations as all } from '../../contract/index.ts';
+import { guides, sourceOf } from '../../openapi/guide-catalogue.ts';
+import { ADDRESS, SOURCE, targetOf } from '../../openapi/guide-links.ts';
+import { guideFiles } from '../../openapi/guide-pages.ts';
 import { filledGuides } from '../../openapi/guides.ts';
+import { renderMarkdown } from '../../openapi/markdown.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { guides, sourceOf } from '../../src/site/guides/catalogue.ts';
-import { targetOf } from '../../src/site/guides/links.ts';
-import { llmsFullText, llmsText } from '../../src/site/guides/llms.ts';
-import { renderMarkdown } from '../../src/site/guides/markdown.ts';
-import { guideMarkdown, guidePage, renderedGuides } from '../../src/site/guides/pages.ts';
+import { publishedText } from '../../src/site/guides/guides.ts';
 
-const { brand, ...config } = readConfig({});
-const SERVICE = { ...config, brand: { ...brand, name: 'Example & Co' } };
+const files = new Map(guideFiles());
+const published = (name: string): string => files.get(`openapi/guides/${name}`) ?? '';
 const render = (markdown: string) => renderMarkdown(markdown, (url) => ({ kind: 'outside', url }), '../');
 
 describe('guides', () => {
   test('what the guides say of the contract, README and the SDKs is up to date', async () => {
     const stale = (await filledGuides()).filter(([path, text]) => readFileSync(path, 'utf8') !== text);
+    expect(stale.map(([path]) => `${path}: npm run -s openapi`)).toEqual([]);
+  });
+
+  test('the published files are up to date, and there are no others', () => {
+    expect(readdirSync('openapi/guides').toSorted()).toEqual(
+      [...files.keys()].map((path) => basename(path)).toSorted(),
+    );
+    const stale = [...files].filter(([path, text]) => readFileSync(path, 'utf8') !== text);
     expect(stale.map(([path]) => `${path}: npm run -s openapi`)).toEqual([]);
   });
 
@@ -50,7 +58,7 @@ describe('guides', () => {
 
     test('leads to files that are there, and to anchors on guides that are there', () => {
       const anchors = new Map(
-        renderedGuides(SERVICE).map(({ guide, rendered }) => [guide.file, rendered.headings.map(({ id }) => id)]),
+        guides.map((guide) => [guide.file, render(sourceOf(guide)).headings.map(({ id }) => id)]),
       );
       const broken = guides.flatMap((guide) =>
         [...sourceOf(guide).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, href = '']) => {
@@ -83,6 +91,7 @@ describe('guides', () => {
       ['http://localhost:3000/errors#KEY_MISSING', { kind: 'page', path: 'errors#KEY_MISSING' }],
       ['https://llmstxt.org', { kind: 'outside', url: 'https://llmstxt.org' }],
       ['../README.md#rates', { kind: 'file', path: 'README.md' }],
+      ['..', { kind: 'outside', url: SOURCE }],
     ])('%s', (href, target) => {
       expect(targetOf(href, guide)).toEqual(target);
     });
@@ -107,6 +116,11 @@ describe('guides', () => {
       expect(html).toContain('&lt;script&gt;');
     });
 
+    test('keeps the marks of passages, and no other comment', () => {
+      const { html } = render('# T\n\n<!-- where own -->\n\nOne.\n\n<!-- /where -->\n\n<!-- another -->\n');
+      expect(html).toBe('<!-- where own -->\n<p>One.</p>\n<!-- /where -->\n&lt;!-- another --&gt;\n');
+    });
+
     test('makes anchors as code hosts do, each once', () => {
       const { headings } = render('# T\n\n## What `data.reason` means, 海\n\n## Again\n\n### Again\n');
       expect(headings.map(({ id }) => id)).toEqual(['what-datareason-means-海', 'again', 'again-1']);
@@ -121,59 +135,49 @@ describe('guides', () => {
   });
 
   describe('examples', () => {
-    const page = (name: string, address: string): string =>
-      guidePage(guides.find((guide) => guide.name === name) as never, SERVICE, address);
-
     test('call the service that publishes them', () => {
-      const start = page('start', 'https://api.example.com');
-      expect(start).toContain('curl https://api.example.com/api/trpc/game.list');
-      expect(start).not.toContain('localhost');
+      expect(published('start.html')).toContain(`curl ${ADDRESS}/api/trpc/game.list`);
+      expect(published('start.html')).not.toContain('localhost');
     });
 
     test('of the sandbox call the reader’s own machine', () => {
-      expect(page('sandbox', 'https://api.example.com')).toContain('curl http://localhost:3000/sandbox');
-    });
-
-    test('cannot break out of the page by the host that they name', () => {
-      expect(page('start', "http://a'<b>&c")).not.toMatch(/<b>|'</);
+      expect(published('sandbox.html')).toContain('curl http://localhost:3000/sandbox');
     });
 
     test('are in the Markdown too, whose links lead to the service', () => {
-      const [start] = guides;
-      const text = guideMarkdown(start as never, SERVICE, 'https://api.example.com/content');
-      expect(text).toContain('curl https://api.example.com/content/api/trpc/game.list');
-      expect(text).toContain('(https://api.example.com/content/guides/keys)');
-      expect(text).toContain('(https://api.example.com/content/docs/)');
-      expect(text).not.toMatch(/localhost|<!--/);
+      const text = published('start.md');
+      expect(text).toContain(`curl ${ADDRESS}/api/trpc/game.list`);
+      expect(text).toContain(`(${ADDRESS}/guides/keys)`);
+      expect(text).toContain(`(${ADDRESS}/docs/)`);
+      expect(text).not.toMatch(/localhost/);
     });
   });
 
   describe('what language models read', () => {
-    const address = 'https://api.example.com';
-    const full = llmsFullText(SERVICE, address);
+    const full = published('llms-full.txt');
+    const short = published('llms.txt');
 
     test('/llms.txt has a title, a summary and sections of links, as llmstxt.org wants it', () => {
-      const [title, , summary, , ...rest] = llmsText(SERVICE, address).trimEnd().split('\n');
-      expect(title).toBe('# Example & Co');
+      const [title, , summary, , ...rest] = short.trimEnd().split('\n');
+      expect(title).toBe('# <!-- name -->');
       expect(summary).toMatch(/^> \S/);
       const sections = rest.join('\n').split(/^## /m).slice(1);
       expect(sections.map((section) => section.split('\n', 1)[0])).toEqual(['Guides', 'Reference', 'Optional']);
       for (const section of sections) {
         const [, , ...links] = section.trimEnd().split('\n');
-        for (const link of links) expect(link).toMatch(/^- \[[^\]]+\]\(https:\/\/api\.example\.com\/\S+\): \S/);
+        for (const link of links) expect(link).toMatch(/^- \[[^\]]+\]\(https:\/\/address\.invalid\/\S+\): \S/);
       }
     });
 
     test('/llms.txt names each operation in a line, and shows one call whole', () => {
-      const text = llmsText(SERVICE, address);
-      const [before = ''] = text.split('\n## ');
+      const [before = ''] = short.split('\n## ');
       const named = [...before.matchAll(/^- `([\w.]+)`: .+ \((?:public|scope \w+:\w+)\)$/gm)].map(([, id]) => id);
       expect(named).toEqual(all.map(({ id }) => id));
-      expect(before).toMatch(/```sh\ncurl https:\/\/api\.example\.com\/api\/trpc\/game\.list /);
+      expect(before).toMatch(/```sh\ncurl https:\/\/address\.invalid\/api\/trpc\/game\.list /);
       const [, shown = ''] = /```json\n(.+)\n```/.exec(before) ?? [];
       const { example } = all.find(({ id }) => id === 'game.list') as (typeof all)[number];
       expect(JSON.parse(shown)).toEqual({ result: { data: { json: example.output } } });
-      expect(text.length).toBeLessThan(9500);
+      expect(short.length).toBeLessThan(9500);
     });
 
     test('/llms-full.txt tells of each operation its input, output, errors of its own, and a call', () => {
@@ -181,7 +185,7 @@ describe('guides', () => {
         const [, text = ''] = full.split(`\n### ${id}\n`);
         const [about = ''] = text.split('\n### ');
         expect(about).toMatch(
-          /- Input: `.+`[^]*- Output: `.+`[^]*curl (?:-N )?https:\/\/api\.example\.com\/api\/trpc\//,
+          /- Input: `.+`[^]*- Output: `.+`[^]*curl (?:-N )?https:\/\/address\.invalid\/api\/trpc\//,
         );
         for (const reason of reasons) expect(full).toContain(reason);
       }
@@ -198,7 +202,8 @@ describe('guides', () => {
     });
 
     test('it is small enough to be read whole', () => {
-      expect(full.length).toBeLessThan(125_000);
+      const text = publishedText('llms-full.txt', readConfig({})).replaceAll(ADDRESS, 'http://localhost:3000');
+      expect(text.length).toBeLessThan(125_000);
     });
   });
 });

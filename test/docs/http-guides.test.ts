@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sandboxKeys } from '../../src/sandbox/sandbox.ts';
 import { defaultSizes, GRACE_MS } from '../../src/search/segment.ts';
-import { guides } from '../../src/site/guides/catalogue.ts';
+import { guides } from '../../openapi/guide-catalogue.ts';
 import { blocksOf, guideFor, type Ran, runGuide, runScriptHere } from '../harness/documents/guide.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { type ServeProcess, startSandbox, startServe } from '../harness/app/program.ts';

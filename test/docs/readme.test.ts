@@ -8,8 +8,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { guides } from '../../src/site/guides/catalogue.ts';
-import { renderMarkdown } from '../../src/site/guides/markdown.ts';
+import { guides } from '../../openapi/guide-catalogue.ts';
+import { renderMarkdown } from '../../openapi/markdown.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 
 // What README tells its readers to run, run as it stands against the service; only the port is another. And what it, and

@@ -1,46 +1,14 @@
 import type { z } from 'zod';
 import type { Advise } from '../../../contract/index.ts';
-import { type Aliases, nearest, plain } from './nearest.ts';
+import { aliasesOf, nearest, plain } from './nearest.ts';
 
 /** The suggestions in one reply; with more wrong names, the document helps better. */
 const MAX_SUGGESTIONS = 20;
 /** Longer texts are not tried as another type. */
 const MAX_RECAST = 100;
 
-/** Names of members in other APIs that are not similar to ours. */
-const MEMBER_ALIASES: Aliases = {
-  limit: ['pagesize', 'perpage', 'size', 'count', 'take', 'first', 'top', 'maxresults'],
-  page: ['offset', 'skip', 'start', 'pageno', 'pageindex'],
-  cursor: ['after', 'pagetoken', 'nextpagetoken', 'next', 'continuation'],
-  search: ['q', 'query', 'keyword', 'keywords', 'term', 'text', 'filter'],
-  query: ['q', 'search', 'keyword', 'keywords', 'term', 'name', 'nickname'],
-  sortBy: ['order', 'orderby', 'ordering'],
-  timeRange: ['period', 'since', 'within', 'range'],
-  gameType: ['genre', 'category', 'kind'],
-  title: ['name', 'heading'],
-  nickname: ['name', 'username', 'displayname'],
-  description: ['body', 'content', 'text', 'summary'],
-  coverUrl: ['image', 'thumbnail', 'poster'],
-  images: ['imageurls', 'imageurl', 'urls', 'pictures', 'photos', 'media'],
-  isFree: ['paid', 'price'],
-  bio: ['about', 'description', 'introduction'],
-  website: ['url', 'homepage', 'link'],
-  avatar: ['image', 'picture', 'photo', 'url'],
-  type: ['reaction', 'kind', 'action'],
-};
-
-/** The same for values. */
-const VALUE_ALIASES: Aliases = {
-  latest: ['newest', 'new', 'recent', 'date', 'created', 'createdat', 'desc'],
-  oldest: ['old', 'first', 'asc'],
-  views: ['popular', 'popularity', 'hot', 'viewcount'],
-  favorites: ['favourites', 'bookmarks', 'favoritecount'],
-  likes: ['rating', 'top', 'likecount'],
-  day: ['today', '24h', 'daily'],
-  all: ['any', 'alltime', 'ever', 'none'],
-  like: ['up', 'upvote', 'thumbsup', 'love'],
-  dislike: ['down', 'downvote', 'thumbsdown'],
-};
+const memberAliases = aliasesOf('members');
+const valueAliases = aliasesOf('values');
 
 /** The parts of zod's definitions that lead from a schema to those within it. */
 interface MemberDefinition {
@@ -94,7 +62,7 @@ const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: u
   const members = membersAt(body, path);
   const there = Object(valueAt(sent, path)) as object;
   const names = Object.keys(members).filter((name) => !Object.hasOwn(there, name));
-  return nearest(member, names, MEMBER_ALIASES) ?? deeper(member, members);
+  return nearest(member, names, memberAliases) ?? deeper(member, members);
 };
 
 /** Whether a text is a number or a truth value as JSON writes it. */
@@ -143,7 +111,7 @@ export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advis
     if (issue.code === 'invalid_value') {
       left -= 1;
       const value = valueAt(sent, issue.path);
-      const near = typeof value === 'string' ? nearest(value, issue.values.map(String), VALUE_ALIASES) : undefined;
+      const near = typeof value === 'string' ? nearest(value, issue.values.map(String), valueAliases) : undefined;
       return near === undefined ? undefined : `did you mean ${JSON.stringify(near)}?`;
     }
     if (issue.code === 'invalid_type') {

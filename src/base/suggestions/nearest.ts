@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { closestMatch } from 'leven';
 
 /** Longer words are not compared: they are no typos, and comparing takes time. */
@@ -6,7 +7,15 @@ const MAX_WORD = 50;
 const LEAST_PART = 4;
 
 /** Words that mean a candidate without being similar. All are in the form of `plain`. */
-export type Aliases = Readonly<Record<string, readonly string[]>>;
+type Aliases = Readonly<Record<string, readonly string[]>>;
+
+type Named = 'members' | 'values' | 'routers' | 'procedures' | 'paths' | 'settings';
+
+const written = createRequire(import.meta.url)('#aliases') as Record<Named, Record<string, string>>;
+
+/** How other APIs and programs name our members, values and so on; of paths, the words by which people look for them. */
+export const aliasesOf = (named: Named): Aliases =>
+  Object.fromEntries(Object.entries(written[named]).map(([name, words]) => [name, words.split(' ')]));
 
 /** A word without case, and without what separates its parts: `page_size` and `pageSize` are the same. */
 export const plain = (word: string): string => word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');

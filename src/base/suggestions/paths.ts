@@ -1,31 +1,11 @@
-import { nearest, plain } from './nearest.ts';
+import { aliasesOf, nearest, plain } from './nearest.ts';
 import { meantProcedures } from './procedures.ts';
 
 /** Paths of more characters are not compared. */
 const MAX_PATH = 200;
 
-const words = (text: string): readonly string[] => text.split(' ');
-
-/** Paths of the service, and the words by which people look for them. All are in the form of `plain`. */
-export const PLACES: Readonly<Record<string, readonly string[]>> = {
-  '/docs/': words(
-    'doc docs documentation swagger swaggerui swaggeruihtml swaggerindexhtml swaggeruiindexhtml docsindexhtml apidocs ' +
-      'apidoc ui playground explorer help redoc references apireference scalar rapidoc',
-  ),
-  '/openapi.json': words(
-    'openapi openapijson swaggerjson apijson schema schemajson spec specjson v3apidocs v2apidocs apidocsjson docsjson ' +
-      'openapi31json wellknownopenapijson',
-  ),
-  '/openapi-3.0.json': words('openapi30json openapi3json'),
-  '/openapi.yaml': words('openapiyml swaggeryaml swaggeryml'),
-  '/guides/': words('guide gettingstarted quickstart tutorial'),
-  '/errors': words('error errorcodes reasons'),
-  '/llms.txt': words('llms llmtxt wellknownllmstxt'),
-  '/mcp': words('sse mcpsse apimcp wellknownmcp'),
-  '/version': words('versions about info buildinfo'),
-  '/healthz': words('health healthcheck livez live liveness ping status up heartbeat actuatorhealth'),
-  '/readyz': words('ready readiness readycheck'),
-};
+/** Paths of the service, and the words by which people look for them. */
+export const PLACES = aliasesOf('paths');
 
 /** Prefixes of procedures' names in paths that people try. */
 const BEFORE = /^(?:api|trpc|rpc|rest|v\d+)$/i;

@@ -1,5 +1,5 @@
 import { MAX_BATCH_CALLS, operations, procedures, streams } from '../../../contract/index.ts';
-import { nearest, plain } from './nearest.ts';
+import { aliasesOf, nearest, plain } from './nearest.ts';
 
 /** Names of more characters are not compared. */
 const MAX_NAME = 100;
@@ -9,18 +9,8 @@ const routers = [...new Set(operations.map(({ router }) => router))];
 const namesIn = (router: string): string[] =>
   operations.filter((operation) => operation.router === router).map(({ name }) => name);
 
-/** The names of the routers and procedures in other APIs. */
-const ROUTER_ALIASES = { image: ['post', 'posts', 'picture', 'photo'], user: ['account', 'profile', 'me'] };
-const NAME_ALIASES = {
-  getById: ['get', 'getone', 'byid', 'read', 'show', 'detail', 'details', 'find', 'findone'],
-  list: ['getall', 'all', 'index', 'search', 'query', 'findmany', 'getmany'],
-  create: ['add', 'new', 'insert', 'post', 'publish'],
-  batchCreate: ['createmany', 'bulkcreate', 'createbatch', 'import'],
-  update: ['edit', 'patch', 'put', 'modify'],
-  updateProfile: ['update', 'edit', 'patch'],
-  me: ['current', 'self', 'whoami', 'getme'],
-  getProfile: ['get', 'getbyid', 'profile'],
-};
+const routerAliases = aliasesOf('routers');
+const nameAliases = aliasesOf('procedures');
 
 const code = (word: string): string => `\`${word}\``;
 
@@ -35,14 +25,14 @@ export const meantIds = (name: string): string[] => {
   if (same !== undefined) return [same];
   const [first = '', ...rest] = name.split(/[^\p{L}\p{N}_-]+/u).filter((part) => part !== '');
   if (rest.length === 0) return operations.filter((one) => plain(one.name) === sought).map(({ id }) => id);
-  const router = nearest(first, routers, ROUTER_ALIASES);
-  const found = router === undefined ? undefined : nearest(rest.join(''), namesIn(router), NAME_ALIASES);
+  const router = nearest(first, routers, routerAliases);
+  const found = router === undefined ? undefined : nearest(rest.join(''), namesIn(router), nameAliases);
   return found === undefined ? [] : [`${router}.${found}`];
 };
 
 /** The router that a name begins with, exactly or nearly. */
 const routerOf = (name: string): string | undefined =>
-  nearest(name.split(/[^\p{L}\p{N}_-]+/u).find((part) => part !== '') ?? '', routers, ROUTER_ALIASES);
+  nearest(name.split(/[^\p{L}\p{N}_-]+/u).find((part) => part !== '') ?? '', routers, routerAliases);
 
 const LISTED = '`/docs/` lists all procedures.';
 

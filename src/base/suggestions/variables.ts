@@ -1,5 +1,5 @@
 import { closestMatch } from 'leven';
-import { plain, sorted } from './nearest.ts';
+import { aliasesOf, plain, sorted } from './nearest.ts';
 
 /** The least length of a name that is compared, and the least length of one in which two letters may be wrong. */
 const LEAST_LENGTH = 4;
@@ -11,14 +11,7 @@ const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))|^[A-Z]+_PORT$/;
 const TELEMETRY = /^OTEL_/;
 const OTHER_TELEMETRY = /^OTEL_(BLRP|EXPORTER_OTLP_(LOGS|METRICS|PROFILES)|LOGS|METRICS?)_/;
 
-/** Other programs' names of our settings, in the form of `plain`. */
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ['dburl', 'DATABASE_URL'],
-  ['mysqlurl', 'DATABASE_URL'],
-  ['mariadburl', 'DATABASE_URL'],
-  ['trustedproxies', 'TRUST_PROXY'],
-  ['corsallowedorigins', 'CORS_ORIGINS'],
-]);
+const aliases = Object.entries(aliasesOf('settings'));
 
 /** The letters of a name that may be wrong; of a short one only its length may differ. */
 const slips = ({ length }: string): number => (length <= LEAST_LENGTH ? 0 : length < LONG_LENGTH ? 1 : 2);
@@ -30,7 +23,7 @@ const meantBy = (name: string, byPlain: ReadonlyMap<string, string>): string | u
   const names = [...byPlain.keys()];
   const maxDistance = slips(sought);
   const found =
-    [sought, plain(ALIASES.get(sought) ?? '')].find((one) => byPlain.has(one)) ??
+    [sought, plain(aliases.find(([, words]) => words.includes(sought))?.[0] ?? '')].find((one) => byPlain.has(one)) ??
     names.find((one) => sorted(one) === sorted(sought)) ??
     (maxDistance > 0 ? closestMatch(sought, names, { maxDistance }) : undefined);
   return found === undefined ? undefined : byPlain.get(found);

@@ -1,57 +1,42 @@
+import express, { type RequestHandler, type Router } from 'express';
+import type { Config } from '../../config/config.ts';
+import { etagOf } from '../../http/message/reply.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
+import { baseOf } from '../base.ts';
+import { EXAMPLE_ADDRESS } from '../documents.ts';
 import { escapeHtml } from '../html.ts';
-import { htmlPage, rootFrom } from '../page.ts';
+import { htmlPage } from '../page.ts';
 import type { Publication } from '../publication.ts';
-import { type Guide, guides, sourceOf } from './catalogue.ts';
-import { EXAMPLE_ADDRESS, targetOf } from './links.ts';
-import { type Heading, type Rendered, renderMarkdown } from './markdown.ts';
+import { assetOf, pagePolicy, revalidated } from '../serve.ts';
+import { ADDRESS, type Guide, guides, publishedText } from './guides.ts';
 
 const STYLES = ['assets/guides.css'];
-const pathOf = ({ name }: Guide): string => `/guides/${name}`;
-
-interface PageEntry {
-  guide: Guide;
-  rendered: Rendered;
-}
-
-const rendered = new WeakMap<Publication, readonly PageEntry[]>();
-
-/** All guides of a service, rendered at the first request for one. */
-export const renderedGuides = (publication: Publication): readonly PageEntry[] => {
-  const known = rendered.get(publication);
-  if (known) return known;
-  const made = guides.map((guide) => ({
-    guide,
-    rendered: renderMarkdown(sourceOf(guide, publication), (href) => targetOf(href, guide), rootFrom(pathOf(guide))),
-  }));
-  rendered.set(publication, made);
-  return made;
-};
 
 /** The guides for callers, or for operators. */
-const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>, publication: Publication): PageEntry[] =>
-  renderedGuides(publication).filter(({ guide }) => guide.isForOperators === isForOperators);
+const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>): Guide[] =>
+  guides.filter((guide) => guide.isForOperators === isForOperators);
 
 /** A list of guides, group by group below headings of a depth; `item` makes a line. */
-const grouped = (listed: readonly PageEntry[], heading: string, item: (entry: PageEntry) => string): string =>
-  [...new Set(listed.map(({ guide }) => guide.group))]
+const grouped = (listed: readonly Guide[], heading: string, item: (guide: Guide) => string): string =>
+  [...new Set(listed.map((guide) => guide.group))]
     .map((group) => {
-      const lines = listed.filter(({ guide }) => guide.group === group);
+      const lines = listed.filter((guide) => guide.group === group);
       return `<${heading}>${group}</${heading}>\n<ul>\n${lines.map(item).join('\n')}\n</ul>`;
     })
     .join('\n');
 
-const sideList = (current: Guide, publication: Publication): string =>
+const sideList = (current: Guide): string =>
   grouped(
-    audienceOf(current, publication),
+    audienceOf(current),
     'h2',
-    ({ guide, rendered: { title } }) =>
-      `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
+    (guide) =>
+      `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(guide.title)}</a></li>`,
   );
 
 /** With more headings than this, the table of contents lists only the first level. */
 const MANY_HEADINGS = 14;
 
-const contentsOf = (headings: readonly Heading[]): string | undefined => {
+const contentsOf = ({ headings }: Guide): string | undefined => {
   const depth = headings.filter((heading) => heading.depth <= 3).length > MANY_HEADINGS ? 2 : 3;
   const items = headings
     .filter((heading) => heading.depth <= depth)
@@ -62,35 +47,31 @@ const contentsOf = (headings: readonly Heading[]): string | undefined => {
   return items.length < 2 ? undefined : `<ul>\n${items.join('\n')}\n</ul>`;
 };
 
-const step = (rel: 'prev' | 'next', label: string, entry: PageEntry | undefined): string =>
-  entry === undefined
+const step = (rel: 'prev' | 'next', label: string, guide: Guide | undefined): string =>
+  guide === undefined
     ? ''
-    : `<a rel="${rel}" href="${entry.guide.name}"><small>${label}</small> ${escapeHtml(entry.rendered.title)}</a>`;
+    : `<a rel="${rel}" href="${guide.name}"><small>${label}</small> ${escapeHtml(guide.title)}</a>`;
 
-/** Examples, which call `address`. */
-const at = (text: string, { isLocal }: Guide, address: string): string =>
-  isLocal ? text : text.replaceAll(EXAMPLE_ADDRESS, () => address);
-
-/** The page of a guide, for readers who reach the service at `address`. */
-export const guidePage = (guide: Guide, publication: Publication, address: string): string => {
-  const all = audienceOf(guide, publication);
-  const index = all.findIndex((entry) => entry.guide === guide);
-  const { title, description, html, headings } = (all[index] as PageEntry).rendered;
-  const contents = contentsOf(headings);
+/** The page of a guide. */
+const guidePage = (guide: Guide, publication: Publication): string => {
+  const all = audienceOf(guide);
+  const index = all.indexOf(guide);
+  const { name, title, description } = guide;
+  const contents = contentsOf(guide);
   return htmlPage(
     {
-      path: pathOf(guide),
+      path: `/guides/${name}`,
       title,
       description,
       styles: STYLES,
       main: `<div class="columns">
 <nav class="side" aria-label="Guides">
-${sideList(guide, publication)}
+${sideList(guide)}
 </nav>
 <article class="prose">
 <h1>${escapeHtml(title)}</h1>
 ${contents === undefined ? '' : `<details class="contents"><summary>On this page</summary>\n${contents}\n</details>`}
-${at(html, guide, escapeHtml(address))}
+${publishedText(`${name}.html`, publication)}
 <nav class="steps" aria-label="Previous and next guide">${step('prev', 'Previous', all[index - 1])}${step('next', 'Next', all[index + 1])}</nav>
 </article>
 ${contents === undefined ? '' : `<nav class="toc" aria-label="On this page">\n${contents}\n</nav>`}
@@ -100,16 +81,16 @@ ${contents === undefined ? '' : `<nav class="toc" aria-label="On this page">\n${
   );
 };
 
-const indexOf = (audience: Pick<Guide, 'isForOperators'>, publication: Publication): string =>
+const indexOf = (audience: Pick<Guide, 'isForOperators'>): string =>
   grouped(
-    audienceOf(audience, publication),
+    audienceOf(audience),
     'h3',
-    ({ guide, rendered: { title, description } }) =>
-      `<li><a href="${guide.name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
+    ({ name, title, description }) =>
+      `<li><a href="${name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
   );
 
 /** The list of all guides: first those for callers. */
-export const indexPage = (publication: Publication): string =>
+const indexPage = ({ brand }: Publication): string =>
   htmlPage(
     {
       path: '/guides/',
@@ -120,21 +101,40 @@ export const indexPage = (publication: Publication): string =>
 <h1>Guides</h1>
 <h2>Use the API</h2>
 <p>New here? <a href="start">Start</a> takes five minutes. Every example runs as it stands.</p>
-${indexOf({ isForOperators: false }, publication)}
+${indexOf({ isForOperators: false })}
 <h2>Run the service</h2>
 <p>For the people who run this service, or one of their own.</p>
-${indexOf({ isForOperators: true }, publication)}
+${indexOf({ isForOperators: true })}
 </div>`,
     },
-    publication.brand,
+    brand,
   );
 
-/** The Markdown of a guide, whose links lead to where things are on the service at `address`. */
-export const guideMarkdown = (guide: Guide, publication: Publication, address: string): string => {
-  const text = sourceOf(guide, publication).replaceAll(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
-    const target = targetOf(href, guide);
-    if (target.kind === 'file') return `](${target.path})`;
-    return target.kind === 'outside' || target.path.startsWith('#') ? whole : `](${address}/${target.path})`;
-  });
-  return at(text, guide, address);
+const MARKDOWN = 'text/markdown; charset=utf-8';
+const PLAIN = 'text/plain; charset=utf-8';
+
+/** `/guides/`, its pages and their Markdown, and what language models read: `/llms.txt`, `/llms-full.txt`. */
+export const guidesRouter = (config: Config): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  /** Serves a text that the first request makes. */
+  const serve = (path: string, type: string, make: () => string, ...before: RequestHandler[]): void => {
+    let text: string | undefined;
+    router.all(path, readOnly, ...before, (request, response) => {
+      text ??= make();
+      const address = baseOf(request, config) ?? EXAMPLE_ADDRESS;
+      const body = text.replaceAll(ADDRESS, () => (type === 'html' ? escapeHtml(address) : address));
+      response
+        .set({ ETag: etagOf(body), 'Cache-Control': 'no-cache' })
+        .type(type)
+        .send(body);
+    });
+  };
+  router.all('/assets/guides.css', readOnly, revalidated('css', assetOf('guides.css')));
+  serve('/guides/', 'html', () => indexPage(config), pagePolicy());
+  for (const guide of guides) {
+    serve(`/guides/${guide.name}`, 'html', () => guidePage(guide, config), pagePolicy());
+    serve(`/guides/${guide.name}.md`, MARKDOWN, () => publishedText(`${guide.name}.md`, config));
+  }
+  for (const name of ['llms.txt', 'llms-full.txt']) serve(`/${name}`, PLAIN, () => publishedText(name, config));
+  return router;
 };

@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import express, { Router } from 'express';
 import swaggerUi from 'swagger-ui-express';
 import { readOnly } from '../../http/middleware/preconditions.ts';
@@ -50,33 +52,12 @@ const options = {
 /** The files that the page requests; the package holds more, such as a demo of another API. */
 const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
-const OUR_FILES = [
-  'access.js',
-  'address.js',
-  'authorize.js',
-  'calls.js',
-  'docs.css',
-  'filter.js',
-  'key-check.js',
-  'key-format.js',
-  'key-storage.js',
-  'labels.js',
-  'layout.js',
-  'limits.js',
-  'navigation.js',
-  'plugins.js',
-  'replies.js',
-  'samples.js',
-  'scheme.js',
-  'served.js',
-  'snippets.js',
-  'summary.js',
-  'tabs.js',
-];
+/** The folder of ours; the page requests all of its files. */
+const FOLDER = dirname(require.resolve('#assets/swagger/plugins.js'));
 
 const files = Object.fromEntries([
   ...PACKAGE_FILES.map((name) => [`/${name}`, require.resolve(`swagger-ui-dist/${name}`)]),
-  ...OUR_FILES.map((name) => [`/${name}`, require.resolve(`#assets/swagger/${name}`)]),
+  ...readdirSync(FOLDER).map((name) => [`/${name}`, join(FOLDER, name)]),
 ]) as Record<string, string>;
 
 const PATH = '/docs/';

@@ -23,47 +23,19 @@ import { NXDOMAIN, SERVFAIL, startNameServer } from '../../harness/servers/name-
 const NOT_PUBLIC = 'It may not be called: its name has no public address.';
 const strict: WebhookPolicy = { allowed: [], ports: [443, 8443], allowsHttp: false };
 
+/** Addresses that are private, reserved, of a cloud's inside, or hold an IPv4 address. */
+const FORBIDDEN = `
+  127.0.0.1 127.1.2.3 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1
+  255.255.255.255 192.0.2.1 198.18.0.1 240.0.0.1 ::1 :: fe80::1 fd00:ec2::254 fc00::1 fec0::1 ff02::1
+  ::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:8.8.8.8 64:ff9b::7f00:1 64:ff9b:1::1 2002:7f00:1:: 2001:0:1::1
+  2001:db8::1 100::1 ::127.0.0.1 2606:4700::5efe:10.0.0.1 2606:4700::200:5efe:8.8.8.8
+  2a00:1450:4001:81b:300:5efe:7f00:1 168.63.129.16 161.26.0.10 166.9.14.1 100.100.100.200 192.0.0.192
+`
+  .trim()
+  .split(/\s+/);
+
 describe('the target of a webhook', () => {
-  test.each([
-    '127.0.0.1',
-    '127.1.2.3',
-    '10.0.0.1',
-    '172.16.0.1',
-    '192.168.1.1',
-    '169.254.169.254',
-    '100.64.0.1',
-    '0.0.0.0',
-    '224.0.0.1',
-    '255.255.255.255',
-    '192.0.2.1',
-    '198.18.0.1',
-    '240.0.0.1',
-    '::1',
-    '::',
-    'fe80::1',
-    'fd00:ec2::254',
-    'fc00::1',
-    'fec0::1',
-    'ff02::1',
-    '::ffff:127.0.0.1',
-    '::ffff:7f00:1',
-    '::ffff:8.8.8.8',
-    '64:ff9b::7f00:1',
-    '64:ff9b:1::1',
-    '2002:7f00:1::',
-    '2001:0:1::1',
-    '2001:db8::1',
-    '100::1',
-    '::127.0.0.1',
-    '2606:4700::5efe:10.0.0.1',
-    '2606:4700::200:5efe:8.8.8.8',
-    '2a00:1450:4001:81b:300:5efe:7f00:1',
-    '168.63.129.16',
-    '161.26.0.10',
-    '166.9.14.1',
-    '100.100.100.200',
-    '192.0.0.192',
-  ])('may not be %s', async (address) => {
+  test.each(FORBIDDEN)('may not be %s', async (address) => {
     expect(() => assertPublic(address, strict)).toThrow(ForbiddenTarget);
     const url = new URL('https://example.com/');
     const lookUp = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }]);

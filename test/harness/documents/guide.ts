@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { transform } from '@swc/core';
-import { PASSAGE } from '../../../src/site/guides/catalogue.ts';
+import { PASSAGE } from '../../../src/site/guides/guides.ts';
 import { collected } from '../app/command.ts';
 
 // Runs what a guide tells its readers to run, as it stands; only the address is another.

@@ -1,7 +1,52 @@
+import { createRequire } from 'node:module';
 import { Marked, type Tokens } from 'marked';
-import { escapeHtml } from '../html.ts';
-import { highlighted } from './highlight.ts';
-import type { LinkTarget } from './links.ts';
+import { PASSAGE_MARK } from './guide-catalogue.ts';
+import type { LinkTarget } from './guide-links.ts';
+
+const require = createRequire(import.meta.url);
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+
+/** The part of highlight.js that is used. Its own types would bring those of browsers with them. */
+interface Highlighter {
+  registerLanguage(name: string, language: unknown): void;
+  getLanguage(name: string): unknown;
+  highlight(code: string, options: { language: string }): { value: string };
+}
+
+/** The names of languages in the guides, and those of highlight.js. */
+const LANGUAGES = {
+  sh: 'bash',
+  go: 'go',
+  ini: 'ini',
+  java: 'java',
+  js: 'javascript',
+  json: 'json',
+  python: 'python',
+  rust: 'rust',
+  sql: 'sql',
+  ts: 'typescript',
+  yaml: 'yaml',
+};
+
+let highlighter: Highlighter | undefined;
+
+/** The highlighter, loaded at the first use. */
+const loaded = (): Highlighter => {
+  if (highlighter) return highlighter;
+  const core = require('highlight.js/lib/core') as Highlighter;
+  for (const [name, module] of Object.entries(LANGUAGES)) {
+    core.registerLanguage(name, require(`highlight.js/lib/languages/${module}`));
+  }
+  highlighter = core;
+  return core;
+};
+
+/** Code as HTML, with spans for its colors, which `guides.css` defines; as plain text in a language that has none. */
+const highlighted = (code: string, language: string): string =>
+  loaded().getLanguage(language) === undefined ? escapeHtml(code) : loaded().highlight(code, { language }).value;
 
 /** A heading of a page, to lead to. */
 export interface Heading {
@@ -47,7 +92,7 @@ const plain = (tokens: readonly Tokens.Generic[]): string =>
 /** `An example. And more.` becomes `An example.` */
 const firstSentence = (text: string): string => /^[^]*?\.(?=\s|$)/.exec(text.replaceAll('\n', ' '))?.[0] ?? text;
 
-/** Renders Markdown. HTML in it is shown as text. `targetOf` tells where a link leads, `root` the way to the service's root. */
+/** Renders Markdown. HTML in it is shown as text, but for the marks of passages. `targetOf` tells where a link leads, `root` the way to the service's root. */
 export const renderMarkdown = (markdown: string, targetOf: (href: string) => LinkTarget, root: string): Rendered => {
   const anchors = new Anchors();
   const headings: Heading[] = [];
@@ -57,7 +102,7 @@ export const renderMarkdown = (markdown: string, targetOf: (href: string) => Lin
     async: false,
     gfm: true,
     renderer: {
-      html: ({ text }) => escapeHtml(text),
+      html: ({ text }) => (PASSAGE_MARK.test(text) ? `${text.trim()}\n` : escapeHtml(text)),
       heading({ depth, tokens }) {
         const html = this.parser.parseInline(tokens);
         if (depth === 1) {

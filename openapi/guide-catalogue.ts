@@ -1,8 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { kindOf, markdownUrl, markdownWithContact, type Publication } from '../publication.ts';
-
-const require = createRequire(import.meta.url);
 
 /** A guide: a Markdown file of this repository that is published. */
 export interface Guide {
@@ -52,31 +48,10 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
 /** The guides, in the order in which they are read. */
 export const guides: readonly Guide[] = [...guidesOf(INTEGRATION, false), ...guidesOf(OPERATION, true)];
 
-const COMMENT = /<!--[^]*?-->(\n(?=\n))?/g;
-/** `<!-- where own sandbox -->` and its end enclose what is said only by services of these kinds. */
-export const PASSAGE = /<!-- where ([\w -]+) -->\n\n([^]*?)<!-- \/where -->\n\n/g;
-/** A link to the root of the repository. */
-const TO_SOURCE = /\[([^\]]+)\]\(\.\.\)/g;
+/** A mark at the beginning or the end of a passage that services of some kinds publish: `<!-- where own sandbox -->`. */
+export const PASSAGE_MARK = /^<!-- (?:where [\w -]+|\/where) -->\s*$/;
+/** The other comments, which are not published. */
+const COMMENT = /<!--(?! (?:where [\w -]+|\/where) -->)[^]*?-->(\n(?=\n))?/g;
 
-/** Markdown as a service publishes it: with its own passages, its source and its contact. */
-export const publishedText = (markdown: string, publication: Publication): string => {
-  const { brand, sdksDir } = publication;
-  const kinds: string[] = [kindOf(publication), sdksDir === undefined ? 'no-sdks' : 'sdks'];
-  const text = markdown
-    .replaceAll(PASSAGE, (_, names: string, passage: string) =>
-      names.split(' ').some((name) => kinds.includes(name)) ? passage : '',
-    )
-    .replaceAll(TO_SOURCE, (_, words: string) =>
-      brand.source === undefined ? words : `[${words}](${markdownUrl(brand.source)})`,
-    );
-  return markdownWithContact(text, publication);
-};
-
-const read = ({ name }: Guide): string =>
-  readFileSync(require.resolve(name === 'changelog' ? '#changelog' : `#docs/${name}.md`), 'utf8');
-
-/** The Markdown of a guide, without comments: as a service publishes it or, without one, as it is kept. */
-export const sourceOf = (guide: Guide, publication?: Publication): string =>
-  (publication === undefined ? read(guide) : publishedText(read(guide), publication))
-    .replaceAll(COMMENT, '')
-    .trimStart();
+/** The Markdown of a guide, without comments other than the marks of passages. Runs in the root of the repository. */
+export const sourceOf = ({ file }: Guide): string => readFileSync(file, 'utf8').replaceAll(COMMENT, '').trimStart();

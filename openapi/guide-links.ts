@@ -1,8 +1,11 @@
 import { posix } from 'node:path';
-import { guides } from './catalogue.ts';
+import { guides } from './guide-catalogue.ts';
 
-/** The address that examples call, in every guide: here stands that of the service that publishes them. */
+/** The address that examples of the guides and the document call. */
 export const EXAMPLE_ADDRESS = 'http://localhost:3000';
+/** Stand in the published guides for the address of the service, and for where its source is. */
+export const ADDRESS = 'https://address.invalid';
+export const SOURCE = 'https://source.invalid';
 
 const DOCUMENTS = ['openapi.json', 'openapi-3.0.json'];
 
@@ -24,6 +27,8 @@ export type LinkTarget =
 /** Where `href` leads that stands in `file`, of which `isLocal` tells whether its examples are about the reader's machine. */
 export const targetOf = (href: string, { file, isLocal }: { file: string; isLocal: boolean }): LinkTarget => {
   if (href.startsWith('#')) return { kind: 'page', path: href };
+  // The root of the repository.
+  if (href === '..') return { kind: 'outside', url: SOURCE };
   if (!isLocal && href.startsWith(`${EXAMPLE_ADDRESS}/`)) {
     return { kind: 'page', path: href.slice(EXAMPLE_ADDRESS.length + 1) };
   }

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import {
   commonReasons,
   type DeprecatedPart,
@@ -9,10 +9,8 @@ import {
   protectedReasons,
   type Reason,
   writingReasons,
-} from '../../../contract/index.ts';
-import { EXAMPLE_ADDRESS } from './links.ts';
-
-const require = createRequire(import.meta.url);
+} from '../contract/index.ts';
+import { ADDRESS, EXAMPLE_ADDRESS } from './guide-links.ts';
 
 /** JSON Schema, as far as the document uses it. */
 interface OperationSchema {
@@ -36,10 +34,15 @@ interface OperationSchema {
   'x-required-any-of'?: string[];
 }
 
-const { components, paths } = require('#openapi/openapi.json') as {
+interface OperationDocument {
   components: { schemas: Record<string, OperationSchema> };
   paths: Record<string, { post: { 'x-codeSamples': { label: string; source: string }[] } }>;
-};
+}
+
+let read: OperationDocument | undefined;
+/** The document, which `npm run openapi` writes before it needs these texts. */
+const document = (): OperationDocument =>
+  (read ??= JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as OperationDocument);
 
 /** Larger bounds are not shown: they only say that a number fits its type. */
 const LARGEST_BOUND = 1_000_000;
@@ -52,7 +55,7 @@ const range = (from: number | undefined, to: number | undefined): string => {
 };
 
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
-const schemaNamed = (name: string): OperationSchema => components.schemas[name] ?? {};
+const schemaNamed = (name: string): OperationSchema => document().components.schemas[name] ?? {};
 
 /** A pattern that people can read; those of URLs and one-line texts go without saying. */
 const patternOf = ({ pattern }: OperationSchema): string =>
@@ -110,9 +113,9 @@ const inputOf = (operation: Operation): OperationSchema => componentOf(operation
 const outputOf = (operation: Operation): OperationSchema =>
   componentOf(operation, isStream(operation) ? 'Message' : 'ReplyData').properties?.['json'] ?? {};
 
-const references = JSON.stringify(components.schemas);
 /** Whether more than one place refers to a component, so that it is told once, by its name. */
-const isShared = (name: string): boolean => references.split(`"#/components/schemas/${name}"`).length > 2;
+const isShared = (name: string): boolean =>
+  JSON.stringify(document().components.schemas).split(`"#/components/schemas/${name}"`).length > 2;
 
 /** A schema that is the whole input or output: its members instead of its name. */
 const unfolded = (schema: OperationSchema): OperationSchema => {
@@ -120,10 +123,10 @@ const unfolded = (schema: OperationSchema): OperationSchema => {
   return name !== undefined && /(In|Out)put$/.test(name) && !isShared(name) ? schemaNamed(name) : schema;
 };
 
-/** The call by curl, as the document has it, to `address`. */
-const curlOf = ({ id }: Pick<Operation, 'id'>, address: string): string => {
-  const samples = paths[`/api/trpc/${id}`]?.post['x-codeSamples'] ?? [];
-  return samples.find(({ label }) => label === 'curl')?.source.replaceAll(EXAMPLE_ADDRESS, () => address) ?? '';
+/** The call by curl, as the document has it. */
+const curlOf = ({ id }: Pick<Operation, 'id'>): string => {
+  const samples = document().paths[`/api/trpc/${id}`]?.post['x-codeSamples'] ?? [];
+  return samples.find(({ label }) => label === 'curl')?.source.replaceAll(EXAMPLE_ADDRESS, ADDRESS) ?? '';
 };
 
 const shared: readonly Reason[] = [...commonReasons, ...protectedReasons, ...writingReasons];
@@ -147,7 +150,7 @@ export const deprecationLines = ({ deprecatedParts: parts }: Pick<Operation, 'de
   ...parts.output.map((part) => partLine('Output', part)),
 ];
 
-const operationText = (operation: Operation, address: string): string => {
+const operationText = (operation: Operation): string => {
   const { id, access, effect, reasons, route } = operation;
   const input = unfolded(inputOf(operation));
   const alternatives = input['x-required-any-of'] === undefined ? '' : ' (`page` or `cursor` is required)';
@@ -163,7 +166,7 @@ const operationText = (operation: Operation, address: string): string => {
     ...deprecationLines(operation),
     '',
     '```sh',
-    curlOf(operation, address),
+    curlOf(operation),
     '```',
   ].join('\n');
 };
@@ -175,23 +178,23 @@ export const operationLine = ({ id, access, route, deprecated }: Operation): str
 /** A line for each operation. */
 export const operationLines = (): string => operations.map(operationLine).join('\n');
 
-/** One call at `address`, as Markdown, and the shape of its reply. */
-export const exampleText = (address: string): string => {
+/** One call, as Markdown, and the shape of its reply. */
+export const exampleText = (): string => {
   const procedure = operations[0] as Operation;
   return [
     'An example:',
-    `\`\`\`sh\n${curlOf(procedure, address)}\n\`\`\``,
+    `\`\`\`sh\n${curlOf(procedure)}\n\`\`\``,
     'It answers:',
     `\`\`\`json\n${JSON.stringify({ result: { data: { json: procedure.example.output } } })}\n\`\`\``,
   ].join('\n\n');
 };
 
-/** All operations in short, as Markdown: inputs, outputs, errors of their own, and a call of each at `address`. */
-export const operationsText = (address: string): string => {
+/** All operations in short, as Markdown: inputs, outputs, errors of their own, and a call of each. */
+export const operationsText = (): string => {
   const shown = operations.flatMap((operation) => [unfolded(inputOf(operation)), unfolded(outputOf(operation))]);
   const types = [...named(shown)].toSorted((a, b) => (a < b ? -1 : 1));
   return [
-    ...operations.map((operation) => operationText(operation, address)),
+    ...operations.map(operationText),
     '### Types',
     types.map((name) => `- \`${name}\`: \`${brief(schemaNamed(name))}\``).join('\n'),
     '### Errors that operations share',

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { escapeHtml } from '../html.ts';
+import { htmlWithContact, kindOf, markdownUrl, markdownWithContact, type Publication } from '../publication.ts';
+
+const require = createRequire(import.meta.url);
+
+/** A guide. `npm run openapi` makes its page and its Markdown of a file in docs/, in `openapi/guides/`. */
+export interface Guide {
+  /** Its place under `/guides/`. */
+  name: string;
+  group: string;
+  /** Whether it is for operators of the service, and not for its callers. */
+  isForOperators: boolean;
+  title: string;
+  /** The first sentence, as plain text. */
+  description: string;
+  headings: { depth: number; id: string; html: string }[];
+}
+
+/** The guides, in the order in which they are read. */
+export const guides = require('#openapi/guides/index.json') as readonly Guide[];
+
+/** Stands in what is published for the address of the service. */
+export const ADDRESS = 'https://address.invalid';
+
+const NAME = '<!-- name -->';
+/** `<!-- where own sandbox -->` and its end enclose what is said only by services of these kinds. */
+export const PASSAGE = /<!-- where ([\w -]+) -->\n+([^]*?)<!-- \/where -->\n+/g;
+/** A link to where the source is. */
+const SOURCE_LINKS = {
+  html: /<a href="https:\/\/source\.invalid">([^]+?)<\/a>/g,
+  markdown: /\[([^\]]+)\]\(https:\/\/source\.invalid\)/g,
+};
+
+/** A text of `openapi/guides/`, as a service publishes it, but with `ADDRESS` in place of its address. */
+export const publishedText = (file: string, publication: Publication): string => {
+  const { brand, sdksDir } = publication;
+  const kinds: string[] = [kindOf(publication), sdksDir === undefined ? 'no-sdks' : 'sdks'];
+  const isHtml = file.endsWith('.html');
+  const link = (words: string, url: string): string =>
+    isHtml ? `<a href="${escapeHtml(markdownUrl(url))}">${words}</a>` : `[${words}](${markdownUrl(url)})`;
+  const text = readFileSync(require.resolve(`#openapi/guides/${file}`), 'utf8')
+    .replace(NAME, () => brand.name)
+    .replaceAll(PASSAGE, (_, names: string, passage: string) =>
+      names.split(' ').some((name) => kinds.includes(name)) ? passage : '',
+    )
+    .replaceAll(isHtml ? SOURCE_LINKS.html : SOURCE_LINKS.markdown, (_, words: string) =>
+      brand.source === undefined ? words : link(words, brand.source),
+    );
+  return isHtml ? htmlWithContact(text, publication) : markdownWithContact(text, publication);
+};
