@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { readFileSync } from 'node:fs';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import {
   type ErrorResponse,
   errorOf,
@@ -17,9 +17,10 @@ import { startApp } from '../../harness/app/app.ts';
 import { sendRaw } from '../../harness/http/raw-http.ts';
 
 // What people get wrong in their first hour, and what each is told, word for word: enough to put it right without a look
-// into the documentation. Of a key nothing is repeated. mistakes.json has the mistakes, by their subject and answer.
+// into the documentation. Of a key nothing is repeated. mistakes.jsonl has a mistake on each line.
 
 interface Mistake {
+  about: string;
   mistake: string;
   /** Method and path. */
   sent: string;
@@ -27,17 +28,12 @@ interface Mistake {
   headers?: Record<string, string>;
   body?: string;
   encoding?: BufferEncoding;
+  /** The status and the reason. */
+  answer: string;
   /** Each with its path before it, in any order. */
   issues?: string[];
   /** The catalogue's, unless there is one for this. */
   hint?: string;
-}
-
-interface Group {
-  about: string;
-  /** The status and the reason. */
-  answer: string;
-  rows: Mistake[];
 }
 
 const app = await startApp();
@@ -58,7 +54,10 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 const filled = (text: string): string =>
   Object.entries(TEXTS).reduce((whole, [name, value]) => whole.replaceAll(name, value), text);
-const groups = JSON.parse(filled(readFileSync('test/base/suggestions/mistakes.json', 'utf8'))) as Group[];
+const mistakes = readFileSync('test/base/suggestions/mistakes.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(filled(line)) as Mistake);
 
 /** Sends a mistake. */
 const send = ({ sent, headers = {}, body, encoding = 'utf8' }: Mistake) => {
@@ -70,18 +69,17 @@ const send = ({ sent, headers = {}, body, encoding = 'utf8' }: Mistake) => {
 
 const textOf = ({ path, message }: Issue): string => `${path} ${message}`.trim();
 
-describe.each(groups)('$about: $answer', ({ answer, rows }) => {
-  test.each(rows)('$mistake', async ({ issues, hint, ...sent }) => {
-    const reply = await send(sent);
-    const { data } = (reply.body as ErrorResponse).error.json;
-    expect(`${reply.status} ${data.reason}`).toBe(answer);
-    expect({ issues: data.issues?.map(textOf).toSorted(), hint: data.hint }).toEqual({
-      issues: issues?.toSorted(),
-      hint: hint ?? errorOf(data.reason as Reason).hint,
-    });
-    const text = JSON.stringify(reply.body);
-    for (let at = 4; at + 6 <= key.length; at += 1) expect(text).not.toContain(key.slice(at, at + 6));
+test.each(mistakes)('$about: $mistake', async (one) => {
+  const { answer, issues, hint } = one;
+  const reply = await send(one);
+  const { data } = (reply.body as ErrorResponse).error.json;
+  expect(`${reply.status} ${data.reason}`).toBe(answer);
+  expect({ issues: data.issues?.map(textOf).toSorted(), hint: data.hint }).toEqual({
+    issues: issues?.toSorted(),
+    hint: hint ?? errorOf(data.reason as Reason).hint,
   });
+  const text = JSON.stringify(reply.body);
+  for (let at = 4; at + 6 <= key.length; at += 1) expect(text).not.toContain(key.slice(at, at + 6));
 });
 
 test.each(Object.keys(PLACES))('what is suggested is there: %s', async (path) => {
@@ -89,9 +87,8 @@ test.each(Object.keys(PLACES))('what is suggested is there: %s', async (path) =>
 });
 
 test('there are 45 mistakes at least, each told in a few lines', () => {
-  const rows = groups.flatMap((group) => group.rows);
-  expect(rows.length).toBeGreaterThanOrEqual(45);
-  for (const { hint = '', issues = [] } of rows) {
+  expect(mistakes.length).toBeGreaterThanOrEqual(45);
+  for (const { hint = '', issues = [] } of mistakes) {
     for (const text of [hint, ...issues]) expect(text.length).toBeLessThan(300 + MAX_EXCERPT);
   }
 });
