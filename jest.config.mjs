@@ -8,24 +8,11 @@ const tier = process.env.TEST_TIER ?? 'fast';
 const isFast = tier === 'fast';
 const { engines, notices } = available.findEngines();
 
-/** The programs that tests may need, and the global that says where each is. */
-const programs = {
-  redis: { color: 'red', global: 'TEST_REDIS', find: available.findRedis },
-  promtool: { color: 'cyan', global: 'TEST_PROMTOOL', find: available.findPromtool },
-  chromium: { color: 'yellow', global: 'TEST_CHROMIUM', find: available.findChromium },
-  oasdiff: { color: 'green', global: 'TEST_OASDIFF', find: available.findOasdiff },
-  galera: { global: 'TEST_GALERA', find: available.findGalera },
-  languages: { global: 'TEST_LANGUAGES', find: available.findLanguages },
-  go: { global: 'TEST_GO', find: available.findGo },
-  haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
-  nginx: { global: 'TEST_NGINX', find: available.findNginx },
-  faketime: { global: 'TEST_FAKETIME', find: available.findFaketime },
-};
 const ofTier = tests.filter((test) => (tier === 'vitess' ? test.engines.includes('vitess') : test.tier === tier));
 const needed = [...new Set(ofTier.flatMap(({ needs }) => needs))];
 const found = Object.fromEntries(
   needed.map((name) => {
-    const { [name]: value, notices: lacking } = programs[name].find();
+    const { found: value, notices: lacking } = available.findProgram(name);
     notices.push(...lacking);
     return [name, value];
   }),
@@ -36,9 +23,9 @@ if (process.env.CI === 'true' && tier !== 'vitess' && notices.length > 0) {
 }
 
 const first = engines.find(({ server }) => server);
-const globals = Object.fromEntries(needed.map((name) => [programs[name].global, found[name]]));
+const globals = Object.fromEntries(needed.map((name) => [`TEST_${name.toUpperCase()}`, found[name]]));
 /** Whether tests that need a program with a colour have a project of their own: those of faults run on each engine. */
-const isApart = (name) => programs[name].color !== undefined && tier !== 'fault';
+const isApart = (name) => available.colorOf(name) !== undefined && tier !== 'fault';
 const canRun = ({ needs }) => needs.every((name) => found[name]);
 const runsOn = (engine) => (test) =>
   test.engines.includes(engine.server ? (engine === first ? 'server' : 'second-server') : engine.name) ||
@@ -83,7 +70,7 @@ const onEngines = () => [
     .map((name) =>
       project(
         name,
-        programs[name].color,
+        available.colorOf(name),
         ofTier.filter(({ needs }) => needs.includes(name)),
         {
           globals: { ...globals, TEST_ENGINE: { name: 'sqlite' } },

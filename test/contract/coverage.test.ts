@@ -7,9 +7,7 @@ import { operations, type ProcedureMetadata, procedures, type Reason } from '../
 import { demoKeyIn } from '../harness/app/demo.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { occupy } from '../harness/app/overload.ts';
-import { engine } from '../harness/app/database.ts';
 import { withDatabase } from '../harness/http/load.ts';
-import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
 import { breakDisk } from '../harness/servers/sqlite-failure.ts';
 
 // The failures that every operation declares and that have nothing to do with what it does. Those of credentials and
@@ -118,36 +116,16 @@ describe('a service that is busy', () => {
 describe('a database that has gone away', () => {
   let app: TestApp;
   let failures: Map<string, Promise<void>>;
-  let proxy: Proxy | undefined;
-
-  const goAway = async (): Promise<void> => {
-    if (proxy) {
-      await proxy.cut();
-      return;
-    }
-    breakDisk(app.databaseUrl);
-    await withDatabase(app.databaseUrl, (db) => db.transaction((tx) => tx.execute('DELETE FROM game_favorites')));
-  };
-
   beforeAll(async () => {
-    app = await startApp({
-      reach: async (url) => {
-        if (engine === 'sqlite') return url;
-        proxy = await startProxy(url);
-        return proxy.url;
-      },
-    });
+    app = await startApp();
     const key = await demoKeyIn(app.context.db, app.context.now());
     // A connection to SQLite takes note of the tables at its first read, and would afterwards know of none.
     await app.call('game.getTypeStats', {});
-    await goAway();
+    breakDisk(app.databaseUrl);
+    await withDatabase(app.databaseUrl, (db) => db.transaction((tx) => tx.execute('DELETE FROM game_favorites')));
     failures = await askAll(app, key, operations, { status: 503, reason: 'DATABASE_UNAVAILABLE', retryAfter: /^1$/ });
   });
-  afterAll(async () => {
-    await proxy?.restore();
-    await app.stop();
-    await proxy?.cut();
-  });
+  afterAll(() => app.stop());
 
   test.each(operations)('is told by $id', async ({ id }) => {
     await failures.get(id);

@@ -132,40 +132,50 @@ const waiter =
     }
   };
 
+/** Has each caller take its turns, with a rest in between, until they are stopped. Returns what stops them. */
+export const untilStopped = (
+  callers: readonly { turn: (n: number) => Promise<void>; close: () => void }[],
+  restMs = 0,
+): (() => Promise<void>) => {
+  let isStopped = false;
+  stopAfterTest(() => (isStopped = true));
+  const run = async ({ turn, close }: (typeof callers)[number]): Promise<void> => {
+    for (let n = 0; !isStopped; n += 1) {
+      await turn(n);
+      if (restMs > 0) await sleep(restMs);
+    }
+    close();
+  };
+  const done = Promise.all(callers.map(run));
+  // `stop` rejects with it.
+  done.catch(() => undefined);
+  return async () => {
+    isStopped = true;
+    await done;
+  };
+};
+
 /** Publishes games at the service of `base`. */
 export const startWriters = (base: string, key: string, options: CallersOptions): Callers => {
   const attempts: Attempt[] = [];
   const acknowledged = new Map<string, string>();
   const prefix = `load ${(started += 1)}, `;
-  let isStopped = false;
-  const run = async (writer: number): Promise<void> => {
-    const caller = callerOf(base, key, options, attempts, writer);
-    for (let n = 0; !isStopped; n += 1) {
+  const writers = Array.from({ length: options.count }, (_, writer) => {
+    const { call, close } = callerOf(base, key, options, attempts, writer);
+    const turn = async (n: number): Promise<void> => {
       const title = `${prefix}writer ${writer}, ${n}`;
-      const answer = await caller.call('game.create', title, {
+      const answer = await call('game.create', title, {
         title,
         description: PLANTED,
         gameType: `T${n % 3}`,
         tagNames: ['load', `tag ${(writer + n) % 5}`],
       });
       if (answer !== undefined) acknowledged.set(title, idIn(answer));
-      if (options.restMs) await sleep(options.restMs);
-    }
-    caller.close();
-  };
-  const done = Promise.all(Array.from({ length: options.count }, (_, writer) => run(writer)));
-  // Whoever stops them hears of it.
-  done.catch(() => undefined);
-  return {
-    prefix,
-    attempts,
-    acknowledged,
-    succeeded: waiter(attempts),
-    stop: async () => {
-      isStopped = true;
-      await done;
-    },
-  };
+    };
+    return { turn, close };
+  });
+  const stop = untilStopped(writers, options.restMs);
+  return { prefix, attempts, acknowledged, succeeded: waiter(attempts), stop };
 };
 
 /** What the favourites of one user on games of their own were acknowledged to be, in turn. */
@@ -179,44 +189,27 @@ export const startTogglers = async (base: string, key: string, options: CallersO
   const attempts: Attempt[] = [];
   const acknowledged = new Map<string, string>();
   const states: { gameId: string; told: boolean[] }[] = [];
-  let isStopped = false;
   const prefix = `load ${(started += 1)}, `;
   const begin = async (toggler: number) => {
-    const caller = callerOf(base, key, options, attempts, toggler);
+    const { call, close } = callerOf(base, key, options, attempts, toggler);
     const title = `${prefix}toggler ${toggler}`;
-    const made = await caller.call('game.create', title, { title });
+    const made = await call('game.create', title, { title });
     if (made === undefined) throw new Error(`No game to toggle: ${attempts.at(-1)?.outcome}`);
-    const state = { gameId: idIn(made), told: [] as boolean[] };
-    acknowledged.set(title, state.gameId);
-    states.push(state);
-    return { caller, state };
+    const gameId = idIn(made);
+    const told: boolean[] = [];
+    acknowledged.set(title, gameId);
+    states.push({ gameId, told });
+    const turn = async (): Promise<void> => {
+      const answer = await call('game.toggleFavorite', gameId, { gameId });
+      if (answer === undefined) return;
+      const { result } = JSON.parse(answer) as { result: { data: { json: { favorited: boolean } } } };
+      told.push(result.data.json.favorited);
+    };
+    return { turn, close };
   };
-  const ready = await Promise.all(Array.from({ length: options.count }, (_, toggler) => begin(toggler)));
-  const run = async ({ caller, state: { gameId, told } }: (typeof ready)[number]): Promise<void> => {
-    while (!isStopped) {
-      const answer = await caller.call('game.toggleFavorite', gameId, { gameId });
-      if (answer !== undefined) {
-        const { result } = JSON.parse(answer) as { result: { data: { json: { favorited: boolean } } } };
-        told.push(result.data.json.favorited);
-      }
-      if (options.restMs) await sleep(options.restMs);
-    }
-    caller.close();
-  };
-  const done = Promise.all(ready.map(run));
-  // Whoever stops them hears of it.
-  done.catch(() => undefined);
-  return {
-    prefix,
-    attempts,
-    acknowledged,
-    states,
-    succeeded: waiter(attempts),
-    stop: async () => {
-      isStopped = true;
-      await done;
-    },
-  };
+  const togglers = await Promise.all(Array.from({ length: options.count }, (_, toggler) => begin(toggler)));
+  const stop = untilStopped(togglers, options.restMs);
+  return { prefix, attempts, acknowledged, states, succeeded: waiter(attempts), stop };
 };
 
 /** What was acknowledged, held against what is stored. */

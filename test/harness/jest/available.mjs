@@ -97,166 +97,108 @@ export const findVitess = () => {
   const vtcombo = join(programs, 'vtcombo');
   const mysql = unpackedMysql() ?? installedMysql();
   const vitess = isExecutable(vtcombo) && mysql ? { vtcombo, mysql, programs, etcd: find('etcd') } : undefined;
-  return {
-    vitess,
-    notices: vitess
-      ? []
-      : [
-          [
-            `No ${mysql ? 'Vitess' : 'MySQL'} found: nothing was tested on Vitess.`,
-            mysql
-              ? '  bash .ci/vitess   (builds it; needs Go)'
-              : '  bash .ci/mysql   (MySQL beside the system, on Debian, no root needed)',
-          ],
-        ],
-  };
-};
-
-/** The path of the oasdiff that .ci/oasdiff built, and what to say if there is none. */
-export const findOasdiff = () => {
-  const path = join(cacheFolder(), 'oasdiff/oasdiff');
-  const oasdiff = isExecutable(path) ? path : undefined;
-  return {
-    oasdiff,
-    notices: oasdiff
-      ? []
-      : [['No oasdiff found: the tests of the compatibility check did not run.', '  bash .ci/oasdiff   (builds it)']],
-  };
+  const notice = mysql
+    ? ['No Vitess found: nothing was tested on Vitess.', '  bash .ci/vitess   (builds it; needs Go)']
+    : [
+        'No MySQL found: nothing was tested on Vitess.',
+        '  bash .ci/mysql   (MySQL beside the system, on Debian, no root needed)',
+      ];
+  return { vitess, notices: vitess ? [] : [notice] };
 };
 
 /** The path of a Prometheus, if this machine has one. */
 export const installedPrometheus = () => find('prometheus');
 
-/** The path of a Redis server, and what to say if there is none. */
-export const findRedis = () => {
-  const redis = find('redis-server');
-  return {
-    redis,
-    notices: redis
-      ? []
-      : [
-          [
-            'No Redis server found: the tests of limits that several instances share did not run.',
-            '  apt-get install redis-server   (the tests start a private server of their own)',
-          ],
-        ],
-  };
+const oasdiff = () => [join(cacheFolder(), 'oasdiff/oasdiff')].find(isExecutable);
+
+/** Those that run consumers in other languages than ours. */
+const languages = () => {
+  const found = { python: find('python3'), go: find('go') };
+  return Object.values(found).every(Boolean) ? found : undefined;
 };
 
-/** The paths of what runs consumers in other languages than ours, and what to say if there is none. */
-export const findLanguages = () => {
-  const languages = { python: find('python3'), go: find('go') };
-  const lacking = Object.keys(languages).filter((name) => !languages[name]);
-  return lacking.length === 0
-    ? { languages, notices: [] }
-    : {
-        notices: [
-          [
-            `No ${lacking.join(', no ')} found: what \`can-i-deploy\` says was not held against consumers.`,
-            '  apt-get install --no-install-recommends python3-venv golang',
-          ],
-        ],
-      };
+/** The library that moves the clock of a process. */
+const faketime = () =>
+  ['x86_64-linux-gnu', 'aarch64-linux-gnu']
+    .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)
+    .find((path) => existsSync(path));
+
+/** The library that makes a MariaDB a node of a cluster. */
+const galera = () => {
+  const library = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'].find((path) =>
+    existsSync(path),
+  );
+  const binary = find('mariadbd');
+  return library && binary && find('rsync') ? { library, binary } : undefined;
 };
 
-/** The path of Go, and what to say if there is none. */
-export const findGo = () => {
-  const go = find('go');
-  return {
-    go,
-    notices: go
-      ? []
-      : [['No go found: whole histories were not checked.', '  apt-get install --no-install-recommends golang']],
-  };
+/**
+ * The programs that tests may need: how to find each, as a path unless it is several, how to install it, and what
+ * did not run without it. One with a colour has a project of its own.
+ */
+const PROGRAMS = {
+  redis: {
+    color: 'red',
+    find: () => find('redis-server'),
+    install: 'apt-get install redis-server   (the tests start a private server of their own)',
+    lacking: 'the tests of limits that several instances share did not run',
+  },
+  promtool: {
+    color: 'cyan',
+    find: () => find('promtool'),
+    install: 'apt-get install --no-install-recommends prometheus',
+    lacking: 'the tests of metrics and alerts by the rules of Prometheus did not run',
+  },
+  chromium: {
+    color: 'yellow',
+    find: () => find('chromium', 'chromium-browser', 'google-chrome'),
+    install: 'apt-get install chromium',
+    lacking: 'the browser tests did not run',
+  },
+  oasdiff: {
+    color: 'green',
+    find: oasdiff,
+    install: 'bash .ci/oasdiff   (builds it)',
+    lacking: 'the tests of the compatibility check did not run',
+  },
+  galera: {
+    find: galera,
+    install: 'apt-get install --no-install-recommends mariadb-server galera-4 rsync',
+    lacking: 'the tests of a cluster did not run',
+  },
+  languages: {
+    find: languages,
+    install: 'apt-get install --no-install-recommends python3-venv golang',
+    lacking: 'what `can-i-deploy` says was not held against consumers',
+  },
+  go: {
+    find: () => find('go'),
+    install: 'apt-get install --no-install-recommends golang',
+    lacking: 'whole histories were not checked',
+  },
+  haproxy: {
+    find: () => find('haproxy'),
+    install: 'apt-get install --no-install-recommends haproxy',
+    lacking: 'the tests of many instances behind a load balancer did not run',
+  },
+  nginx: {
+    find: () => find('nginx'),
+    install: 'apt-get install --no-install-recommends nginx-light',
+    lacking: 'the tests of its configuration in docs/scaling.md did not run',
+  },
+  faketime: {
+    find: faketime,
+    install: 'apt-get install --no-install-recommends libfaketime',
+    lacking: 'whole histories were not checked',
+  },
 };
 
-/** The path of Prometheus' tool that checks metrics and rules, and what to say if there is none. */
-export const findPromtool = () => {
-  const promtool = find('promtool');
-  return {
-    promtool,
-    notices: promtool
-      ? []
-      : [
-          [
-            'No promtool found: the tests of metrics and alerts by the rules of Prometheus did not run.',
-            '  apt-get install --no-install-recommends prometheus',
-          ],
-        ],
-  };
-};
+/** The colour of the project that a program has to itself, if it has one. */
+export const colorOf = (program) => PROGRAMS[program].color;
 
-/** The path of a Chromium for the browser tests, and what to say if there is none. */
-export const findChromium = () => {
-  const chromium = find('chromium', 'chromium-browser', 'google-chrome');
-  return {
-    chromium,
-    notices: chromium ? [] : [['No Chromium found: the browser tests did not run.', '  apt-get install chromium']],
-  };
-};
-
-/** The path of HAProxy, and what to say if there is none. */
-export const findHaproxy = () => {
-  const haproxy = find('haproxy');
-  return {
-    haproxy,
-    notices: haproxy
-      ? []
-      : [
-          [
-            'No HAProxy found: the tests of many instances behind a load balancer did not run.',
-            '  apt-get install --no-install-recommends haproxy',
-          ],
-        ],
-  };
-};
-
-/** The path of nginx, and what to say if there is none. */
-export const findNginx = () => {
-  const nginx = find('nginx');
-  return {
-    nginx,
-    notices: nginx
-      ? []
-      : [
-          [
-            'No nginx found: the tests of its configuration in docs/scaling.md did not run.',
-            '  apt-get install --no-install-recommends nginx-light',
-          ],
-        ],
-  };
-};
-
-/** The library that moves the clock of a process, and what to say if there is none. */
-export const findFaketime = () => {
-  const folders = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((name) => `/usr/lib/${name}/faketime`);
-  const faketime = folders.map((folder) => join(folder, 'libfaketimeMT.so.1')).find(existsSync);
-  return {
-    faketime,
-    notices: faketime
-      ? []
-      : [
-          [
-            'No libfaketime found: whole histories were not checked.',
-            '  apt-get install --no-install-recommends libfaketime',
-          ],
-        ],
-  };
-};
-
-/** The library that makes a MariaDB a node of a cluster, and what to say if there is none. */
-export const findGalera = () => {
-  const library = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'].find(existsSync);
-  const galera = library && find('rsync') && find('mariadbd') && { library, binary: find('mariadbd') };
-  return {
-    galera,
-    notices: galera
-      ? []
-      : [
-          [
-            'No Galera found: the tests of a cluster did not run.',
-            '  apt-get install --no-install-recommends mariadb-server galera-4 rsync',
-          ],
-        ],
-  };
+/** Where a program is, and what to say if it is nowhere. */
+export const findProgram = (program) => {
+  const { find: look, install, lacking } = PROGRAMS[program];
+  const found = look();
+  return { found, notices: found ? [] : [[`No ${program} found: ${lacking}.`, `  ${install}`]] };
 };
