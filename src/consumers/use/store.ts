@@ -3,7 +3,7 @@ import { type Operation, operations, pointerOf } from '../../../contract/index.t
 import { grouped } from '../../base/tally.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded, partsOf } from '../../db/sql/in-list.ts';
-import { insertMissing } from '../../db/sql/insert.ts';
+import { insertMissing } from '../../db/sql/write-rows.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type ConsumerUseRow, consumerUsesIn, failedCallsIn, keyUsesIn } from '../entity.ts';
