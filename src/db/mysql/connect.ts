@@ -78,16 +78,18 @@ export const connect = (
       reject(error);
     };
     const timer = setTimeout(() => fail(connectionError('ETIMEDOUT', 'connect ETIMEDOUT')), CONNECT_TIMEOUT_MS);
+    const setUp = async (): Promise<void> => {
+      await applySettings(connection, settings);
+      clearTimeout(timer);
+      resolve(connection);
+    };
     abort(fail);
     connection.connect((fault) => {
       if (fault) {
         fail(fault);
         return;
       }
-      applySettings(connection, settings).then(() => {
-        clearTimeout(timer);
-        resolve(connection);
-      }, fail);
+      setUp().catch(fail);
     });
   });
 
