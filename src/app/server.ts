@@ -4,7 +4,7 @@ import { currentDate, sleep } from '../base/runtime.ts';
 import { type Config, ConfigError, inContainer } from '../config/config.ts';
 import { MAX_PORT } from '../config/variables.ts';
 import type { Database } from '../db/database.ts';
-import { isDurable } from '../db/durability.ts';
+import { isDurable } from '../db/server-facts.ts';
 import { Deadline } from '../base/deadline.ts';
 import { errorDocs } from '../http/message/failures.ts';
 import { securityHeaders } from '../http/message/reply.ts';

@@ -1,11 +1,11 @@
 import { LessThan } from 'typeorm';
 import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract/limits.ts';
 import type { Transaction } from '../db/connection.ts';
-import { insertInto, insertValues } from '../db/sql/insert.ts';
+import { insertInto, insertValues } from '../db/sql/write-rows.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { sweepRows } from '../db/sweep.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
-import { memoize } from '../db/sql/memoize.ts';
+import { memoize } from '../base/cache.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import { keyQuotasIn } from './entity.ts';

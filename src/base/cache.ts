@@ -11,3 +11,33 @@ export const atMost = (entries: number) => ({ maxSize: entries, sizeCalculation:
  * time with a timer of its own.
  */
 export const expiringAfter = (ttl: number) => ({ ttl, ttlResolution: 0, perf: performance }) as const;
+
+/** Longer texts are rare, and would take much memory. */
+const MAX_SIZE = 256;
+
+/**
+ * Caches a text that depends on a number only, for numbers up to 256. This saves building it. It also speeds up the look-up of
+ * statements by their text: the same string object is found without comparing its characters.
+ */
+export const memoizeBySize = (build: (n: number) => string): ((n: number) => string) => {
+  const texts = new Map<number, string>();
+  return (n) => {
+    const known = texts.get(n);
+    if (known !== undefined) return known;
+    const text = build(n);
+    if (n <= MAX_SIZE) texts.set(n, text);
+    return text;
+  };
+};
+
+/** Makes a function that computes its value once for each object, and keeps it while the object lives. */
+export const memoize = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
+  const made = new WeakMap<K, { value: V }>();
+  return (key) => {
+    const known = made.get(key);
+    if (known) return known.value;
+    const value = make(key);
+    made.set(key, { value });
+    return value;
+  };
+};

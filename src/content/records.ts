@@ -1,6 +1,6 @@
 import type { Reader } from '../db/connection.ts';
 import { inList } from '../db/sql/in-list.ts';
-import { memoize, memoizeBySize } from '../db/sql/memoize.ts';
+import { memoize, memoizeBySize } from '../base/cache.ts';
 import { type Fragment, type PageSelect, readByIds, readPage, type RowSelect } from '../db/sql/read-rows.ts';
 import { selected, type StoredOf } from '../db/sql/table.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';

@@ -1,8 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { Deadline } from '../base/deadline.ts';
 import { AppError } from '../base/errors.ts';
-import type { Connection, DatabaseOptions, DatabaseSize, Schema, Statements, Transaction } from './connection.ts';
-import { transactionOf } from './manager.ts';
+import type { Connection, DatabaseOptions, DatabaseSize, Schema } from './connection.ts';
 import {
   type Direction,
   type MigrationPlan,
@@ -158,22 +157,6 @@ export class Database extends WorkloadPool {
       if (error instanceof AppError) throw error;
       // The server answers, so the table is missing: no migration was ever applied.
       return new Map();
-    }
-  }
-
-  /**
-   * Runs `work` in one transaction, without retries, in the pool for health checks, to test whether it can be stored now.
-   * @throws AppError OVERLOADED where others prevent it, TIMEOUT, DATABASE_UNAVAILABLE, and further errors
-   */
-  async attempt(work: (tx: Transaction) => Promise<unknown>, deadline: Deadline): Promise<void> {
-    const { connection } = this;
-    try {
-      const run = (statements: Statements) =>
-        work(transactionOf(statements, connection, { deadline, recording: undefined, keepsLosing: false }));
-      await connection.transaction(run, deadline, 'health');
-    } catch (error) {
-      this.noteFault(error);
-      throw this.translate(error);
     }
   }
 

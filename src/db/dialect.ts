@@ -26,7 +26,7 @@ export interface Dialect {
   differs(column: string): string;
   /** The number of elements of a JSON list. */
   jsonLength(list: string): string;
-  /** Whether rows of one table are on several servers. `sql/read-rows.ts`, `lock-rows.ts` and `settled.ts` do what that takes. */
+  /** Whether rows of one table are on several servers. `sql/read-rows.ts` and `sql/lock-rows.ts` do what that takes. */
   isSharded: boolean;
   /**
    * The key by which statements and transactions for a record are batched with others. It is the same for all on one server. On

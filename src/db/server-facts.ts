@@ -49,3 +49,14 @@ export const readServerFacts = async (reader: Reader): Promise<ServerFacts | und
     connections: limit && connected > 0 ? { most: Number(limit.connection_limit), now: connected } : undefined,
   };
 };
+
+interface Flush {
+  flush: number;
+}
+
+/** Whether commits are on the disk. SQLite's are; a server's are unless its operator prefers speed. */
+export const isDurable = async (reader: Reader): Promise<boolean> => {
+  if (reader.dialect.engine === 'sqlite') return true;
+  const [row] = await reader.read<Flush>('SELECT @@innodb_flush_log_at_trx_commit AS flush');
+  return row?.flush === 1;
+};

@@ -27,6 +27,8 @@ const MANY_LOST = 3;
 export interface TransactionOptions {
   /** Whether the work detects that it is already stored. If so, it is also retried when the outcome is unknown. */
   isIdempotent?: boolean;
+  /** Whether it is run once at most, to test whether the database stores it now. */
+  isTriedOnce?: boolean;
 }
 
 /** Whether transactions record events, and who is told when one has. */
@@ -146,11 +148,11 @@ export class WorkloadPool implements Reader {
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     deadline?: Deadline,
-    { isIdempotent = false }: TransactionOptions = {},
+    options: TransactionOptions = {},
   ): Promise<T> {
     const own = deadline ? undefined : this.#ownDeadline();
     try {
-      return await this.#transaction(work, deadline ?? own, isIdempotent);
+      return await this.#transaction(work, deadline ?? own, options);
     } finally {
       own?.close();
     }
@@ -159,10 +161,10 @@ export class WorkloadPool implements Reader {
   async #transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     deadline: Deadline | undefined,
-    isIdempotent: boolean,
+    { isIdempotent = false, isTriedOnce = false }: TransactionOptions,
   ): Promise<T> {
     const { connection } = this;
-    const tries = new RetryPolicy(deadline, this.closing, this.observer);
+    let tries: RetryPolicy | undefined;
     let isMaybeStored = false;
     let lost = 0;
     for (;;) {
@@ -185,11 +187,12 @@ export class WorkloadPool implements Reader {
         if (recording?.hasRecorded) this.#events.onRecorded?.();
         return result;
       } catch (error) {
-        this.noteFault(error);
+        this.#noteFault(error);
         if (connection.isTransient(error)) lost += 1;
         isMaybeStored ||= isOutcomeUnknown(error);
-        if (await this.#isToBeRunAgain(error, tries, isIdempotent)) continue;
-        const fault = this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
+        tries ??= new RetryPolicy(deadline, this.closing, this.observer);
+        if (!isTriedOnce && (await this.#isToBeRunAgain(error, tries, isIdempotent))) continue;
+        const fault = this.#isPassing(error) ? (deadline?.error ?? this.#translate(error)) : this.#translate(error);
         // The outcome of an earlier attempt is unknown.
         throw isMaybeStored && isRefusal(fault) ? new AppError('OUTCOME_UNKNOWN', { cause: fault }) : fault;
       }
@@ -209,10 +212,10 @@ export class WorkloadPool implements Reader {
       try {
         return await read();
       } catch (error) {
-        const fault = this.noteFault(error);
+        const fault = this.#noteFault(error);
         tries ??= new RetryPolicy(deadline, this.closing, this.observer);
         if (fault && (await tries.afterFault(fault))) continue;
-        throw this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
+        throw this.#isPassing(error) ? (deadline?.error ?? this.#translate(error)) : this.#translate(error);
       }
     }
   }
@@ -232,14 +235,14 @@ export class WorkloadPool implements Reader {
   }
 
   /** Tells the observer if a failed attempt met an unavailable database, and returns why it is. */
-  protected noteFault(error: unknown): DatabaseFault | undefined {
+  #noteFault(error: unknown): DatabaseFault | undefined {
     const fault = this.connection.faultOf(error instanceof AppError ? error.cause : error);
     if (fault) this.observer?.failed(fault);
     return fault;
   }
 
   /** Converts an engine's error into the AppError or ForeignKeyError for it, if there is one. */
-  protected translate(error: unknown): unknown {
+  #translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
     if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });
     if (this.connection.isInterrupted?.(error)) return new AppError('TIMEOUT', { cause: error });

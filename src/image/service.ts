@@ -6,7 +6,7 @@ import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { ContentContext } from '../content/service.ts';
 import type { Transaction } from '../db/connection.ts';
 import { incrementAll } from '../db/sql/increment.ts';
-import { updateRow } from '../db/sql/update.ts';
+import { updateRow } from '../db/sql/write-rows.ts';
 import { isId, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../base/errors.ts';
 import { showing } from '../auth/idempotency/call.ts';

@@ -4,7 +4,7 @@ import { scopes, type Scope } from '../../contract/index.ts';
 import { publish } from '../content/write/publisher.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { updateRow } from '../db/sql/update.ts';
+import { updateRow } from '../db/sql/write-rows.ts';
 import { firstIdBytes, timeOfId } from '../db/values.ts';
 import { gameKind } from '../game/kind.ts';
 import { gameDraft } from '../game/service.ts';

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/connection.ts';
-import { insertInto, insertValues } from '../db/sql/insert.ts';
+import { insertInto, insertValues } from '../db/sql/write-rows.ts';
 import { type Bytes, timeFromDb } from '../db/values.ts';
 
 /** A set of records that are searched together. */

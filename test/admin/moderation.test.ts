@@ -11,7 +11,7 @@ import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderati
 import { mergeTags } from '../../src/content/write/tag-merge.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';
 import { Database } from '../../src/db/database.ts';
-import { insertInto, insertValues } from '../../src/db/sql/insert.ts';
+import { insertInto, insertValues } from '../../src/db/sql/write-rows.ts';
 import { idFromBytes, storedIdToBytes } from '../../src/db/values.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';

@@ -14,7 +14,7 @@ import { readRecordState } from '../../src/admin/moderation/records.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { Database } from '../../src/db/database.ts';
-import { insertRows } from '../../src/db/sql/insert.ts';
+import { insertRows } from '../../src/db/sql/write-rows.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { gameKind } from '../../src/game/kind.ts';
 import { publish } from '../../src/content/write/publisher.ts';
-import { pipelined } from '../../src/db/sql/pipelined.ts';
+import { pipelined } from '../../src/db/sql/write-rows.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { SqliteConnection } from '../../src/db/sqlite/binding/binding.ts';

@@ -182,31 +182,6 @@ describe('writes', () => {
         dislikeCount: 1,
       });
     });
-
-    test('are stored but for one whose user is gone', async () => {
-      const { id } = await app.aGame();
-      const gone = await app.aUser();
-      await app.context.db.transaction((tx) =>
-        tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]),
-      );
-      const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
-      const outcomes = await Promise.allSettled(
-        [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
-      );
-      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
-      expect(outcomes[2]).toMatchObject({ reason: { reason: 'KEY_UNKNOWN' } });
-      expect(await app.call('game.getById', { id })).toMatchObject({ favoriteCount: 3 });
-    });
-
-    test('all hear that the record is unknown', async () => {
-      const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
-      for (const id of [users[0]!.id, 'nonsense']) {
-        const outcomes = await Promise.allSettled(
-          users.map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
-        );
-        for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
-      }
-    });
   });
 
   describe('toggles of several records that are done together', () => {
@@ -248,30 +223,38 @@ describe('writes', () => {
         { favoriteCount: 0, likeCount: 2, dislikeCount: 0, viewer: { favorited: false, reaction: 'like' } },
       ]);
     });
+  });
 
-    test('all hear that theirs is unknown where none is there', async () => {
-      const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
-      const unknown = users.map(({ id }) => id);
-      const outcomes = await Promise.allSettled(
-        unknown.map((id) => toggles.react(gameKind, id, 'like', callOf(users[0]!.id), asIs)),
-      );
-      for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
-    });
-
+  describe.each([
+    ['one record', 1],
+    ['several records', 4],
+  ])('toggles of %s that are done together', (_, n) => {
     test('are stored but for one whose user is gone', async () => {
       const gone = await app.aUser();
       await app.context.db.transaction((tx) =>
         tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]),
       );
       const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
-      const games = await Promise.all([1, 2, 3, 4].map(() => app.aGame()));
+      const games = await Promise.all(Array.from({ length: n }, () => app.aGame()));
       const outcomes = await Promise.allSettled(
-        [users[0]!, users[1]!, gone, users[2]!].map(({ id }, n) =>
-          toggles.favorite(gameKind, games[n]!.id, callOf(id), asIs),
+        [users[0]!, users[1]!, gone, users[2]!].map(({ id }, index) =>
+          toggles.favorite(gameKind, games[index % n]!.id, callOf(id), asIs),
         ),
       );
       expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
       expect(outcomes[2]).toMatchObject({ reason: { reason: 'KEY_UNKNOWN' } });
+      const counts = await Promise.all(games.map(({ id }) => app.call('game.getById', { id })));
+      expect(counts.reduce((sum, { favoriteCount }) => sum + favoriteCount, 0)).toBe(3);
+    });
+
+    test('all hear that theirs is unknown where none is there', async () => {
+      const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
+      for (const ids of [users.slice(0, n).map(({ id }) => id), ['nonsense']]) {
+        const outcomes = await Promise.allSettled(
+          users.map(({ id }, index) => toggles.favorite(gameKind, ids[index % ids.length]!, callOf(id), asIs)),
+        );
+        for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
+      }
     });
   });
 

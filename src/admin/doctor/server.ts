@@ -3,9 +3,8 @@ import { liveInstances } from '../../app/instances/registry.ts';
 import type { Config } from '../../config/config.ts';
 import { placeOf, serverAddresses } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
-import { isDurable } from '../../db/durability.ts';
+import { isDurable, readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
 import { findLack, SERVICE_PRIVILEGES } from '../../db/mysql/migration/privileges.ts';
-import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
 
 const SKEW_WARNING_MS = 1000;

@@ -6,7 +6,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
-import { updateRow } from '../../db/sql/update.ts';
+import { updateRow } from '../../db/sql/write-rows.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockUser } from '../../user/service.ts';

@@ -12,7 +12,7 @@ import { hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
-import { updateRow } from '../../db/sql/update.ts';
+import { updateRow } from '../../db/sql/write-rows.ts';
 import { storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';

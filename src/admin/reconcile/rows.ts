@@ -10,9 +10,8 @@ import { gameKind } from '../../game/kind.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { imageKind, imageMembers, imagePostsIn, imagesOf } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
-import { lockRows } from '../../db/sql/lock-rows.ts';
+import { lockRows, readUntilStable, recheckOnShards } from '../../db/sql/lock-rows.ts';
 import { readWith } from '../../db/sql/read-rows.ts';
-import { recheckOnShards, readUntilStable } from '../../db/sql/settled.ts';
 
 type RowId = Bytes | number;
 type ColumnValue = number | string;

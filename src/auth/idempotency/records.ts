@@ -5,7 +5,7 @@ import { type Reader, RetryTransaction, type Transaction } from '../../db/connec
 import type { Dialect, Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import { chunksOf, inList, padded, partsOf, placeholders } from '../../db/sql/in-list.ts';
-import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
+import { memoizeBySize, memoize } from '../../base/cache.ts';
 import {
   column,
   entityOf,

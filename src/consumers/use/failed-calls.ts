@@ -3,7 +3,7 @@ import { errorOf, excerpt, FAILED_CALL_HOURS, MAX_FAILED_CALLS } from '../../../
 import type { AppError } from '../../base/errors.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded } from '../../db/sql/in-list.ts';
-import { insertMissing } from '../../db/sql/insert.ts';
+import { insertMissing } from '../../db/sql/write-rows.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import { storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';

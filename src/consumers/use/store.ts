@@ -3,12 +3,12 @@ import { type Operation, operations, pointerOf, MAX_USE_DAYS } from '../../../co
 import { grouped } from '../../base/tally.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import { padded, partsOf } from '../../db/sql/in-list.ts';
-import { insertMissing, insertInto, insertValues } from '../../db/sql/insert.ts';
+import { insertInto, insertMissing, insertValues } from '../../db/sql/write-rows.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type ConsumerUseRow, consumerUsesIn, failedCallsIn, keyUsesIn, type KeyUseRow } from '../entity.ts';
 import type { Dialect } from '../../db/dialect.ts';
-import { memoize } from '../../db/sql/memoize.ts';
+import { memoize } from '../../base/cache.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import { keysIn } from '../../auth/entity.ts';
 

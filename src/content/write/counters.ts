@@ -1,8 +1,8 @@
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { inList } from '../../db/sql/in-list.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { memoize } from '../../db/sql/memoize.ts';
+import { insertInto, insertValues } from '../../db/sql/write-rows.ts';
+import { memoize } from '../../base/cache.ts';
 
 // SQL: each create counts by these.
 

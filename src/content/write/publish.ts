@@ -1,10 +1,9 @@
 import { currentDate } from '../../base/runtime.ts';
-import { pipelined } from '../../db/sql/pipelined.ts';
+import { insertInto, insertValues, pipelined } from '../../db/sql/write-rows.ts';
 import type { Parameter, Transaction } from '../../db/connection.ts';
 import { type Increment, incrementAll } from '../../db/sql/increment.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { memoize } from '../../db/sql/memoize.ts';
-import { lockReferred } from '../../db/sql/referred.ts';
+import { memoize } from '../../base/cache.ts';
+import { lockReferred } from '../../db/sql/lock-rows.ts';
 import { columnNames, type StoredOf } from '../../db/sql/table.ts';
 import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { ChargeQuota } from '../../auth/quotas.ts';

@@ -2,7 +2,7 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { AMONG_LOCKS, GroupCommit } from '../../db/batching/group-commit.ts';
 import { inList, padded, placeholders } from '../../db/sql/in-list.ts';
-import { memoizeBySize } from '../../db/sql/memoize.ts';
+import { memoizeBySize } from '../../base/cache.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
 import { type IdempotentCall, showing, type ShownRows } from '../../auth/idempotency/call.ts';

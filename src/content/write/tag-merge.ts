@@ -4,7 +4,7 @@ import type { Actor } from '../../auth/audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
-import { insertRows } from '../../db/sql/insert.ts';
+import { insertRows } from '../../db/sql/write-rows.ts';
 import { type Bytes, idFromBytes, listToDb } from '../../db/values.ts';
 import { recordsIn, tagLinksIn, type TagRow, tagsIn } from '../entity.ts';
 import { makeMissingTags, type Tag } from '../tag/service.ts';

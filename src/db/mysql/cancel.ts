@@ -15,37 +15,50 @@ const CLOSE_AGAIN_MS = 500;
 /** The time limit of one attempt: connecting, and an answer. */
 const CLOSE_MS = 3000;
 
-/** A control session on the target's server: on another server, the same connection id belongs to another client. */
-const controlOf = async (
+/**
+ * Runs `work` on a control session of the target's server, which is closed after `ms`. Resolves to undefined where there is none: on
+ * another server, the same connection id belongs to another client.
+ */
+const onControl = async <T>(
   control: SessionPool,
   { node, server }: MysqlSession,
-  deadline: Deadline,
-): Promise<MysqlSession | undefined> => {
-  const session = await control.acquire(deadline).catch(() => undefined);
-  if (!session || (session.node === node && session.server === server)) return session;
-  control.release(session);
-  return undefined;
+  ms: number,
+  work: (session: MysqlSession) => Promise<T>,
+): Promise<T | undefined> => {
+  const deadline = new Deadline(ms);
+  try {
+    const session = await control.acquire(deadline).catch(() => undefined);
+    if (!session) return undefined;
+    try {
+      if (session.node !== node || session.server !== server) return undefined;
+      deadline.onEnd(() => session.destroy());
+      return await work(session);
+    } finally {
+      control.release(session);
+    }
+  } finally {
+    deadline.close();
+  }
 };
 
 /**
  * Cancels the running statement of a session with `KILL QUERY` on a control connection. Calls back when the server has
  * answered; otherwise the session is closed shortly after.
  */
-const kill = async (control: SessionPool, target: MysqlSession, onAnswer: () => void): Promise<void> => {
-  const deadline = new Deadline(CANCEL_MS);
-  const session = await controlOf(control, target, deadline);
-  if (!session) {
-    deadline.close();
-    return;
-  }
-  deadline.onEnd(() => session.destroy());
-  session.query(`KILL QUERY ${target.connection.threadId}`, (error) => {
-    deadline.close();
-    if (error) control.note(session, error);
-    if (!session.isBroken) onAnswer();
-    control.release(session);
-  });
-};
+const kill = (control: SessionPool, target: MysqlSession, onAnswer: () => void): Promise<void> =>
+  onControl(
+    control,
+    target,
+    CANCEL_MS,
+    (session) =>
+      new Promise((resolve) => {
+        session.query(`KILL QUERY ${target.connection.threadId}`, (error) => {
+          if (error) control.note(session, error);
+          if (!session.isBroken) onAnswer();
+          resolve();
+        });
+      }),
+  );
 
 /** Absorbs a late `KILL QUERY`, which would cancel the next statement of the session. */
 const absorb = (session: MysqlSession, done: (isFree: boolean) => void): void => {
@@ -93,17 +106,7 @@ class Closer {
 
   /** Resolves to whether there is nothing left to do. */
   async #close(target: MysqlSession): Promise<boolean> {
-    const deadline = new Deadline(CLOSE_MS);
-    const session = await controlOf(this.#control, target, deadline);
-    if (!session) {
-      deadline.close();
-      return false;
-    }
-    deadline.onEnd(() => session.destroy());
-    const isDone = await this.#closeOn(session, target);
-    deadline.close();
-    this.#control.release(session);
-    return isDone;
+    return (await onControl(this.#control, target, CLOSE_MS, (session) => this.#closeOn(session, target))) ?? false;
   }
 
   #closeOn(session: MysqlSession, target: MysqlSession): Promise<boolean> {

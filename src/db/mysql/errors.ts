@@ -26,7 +26,7 @@ const NO_SPACE = /\b(?:errno:|error) (?:28|122)\b/;
 const READ_ONLY = new Set([1290, 1836]);
 /** The same of InnoDB alone, or of one database. */
 const READ_ONLY_PART = new Set([1874, 3989]);
-/** The words of `fitness.ts` for a server that takes none. */
+/** The words of `connect.ts` for a server that takes none. */
 export const NO_WRITES = 'takes no writes (read_only)';
 /** A Galera node that is not part of its cluster, or lost it at COMMIT; a server that stops, or has closed the connection. */
 const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);

@@ -1,9 +1,8 @@
 import type { Connection } from 'mysql2';
 import { clearInterval, currentTime, setInterval, setTimeout, sleep } from '../../base/runtime.ts';
 import { placeOf, type ServerAddress } from '../address.ts';
-import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
+import { breakConnection, connect, CONNECT_TIMEOUT_MS, type Fitness, fitnessOf, query, within } from './connect.ts';
 import { connectionError, driverError, isCrowded } from './errors.ts';
-import { type Fitness, fitnessOf, query, within } from './fitness.ts';
 import type { Setting } from './settings.ts';
 
 /** How long a host that comes first in the list may take to answer, once a later one has. */

@@ -5,18 +5,17 @@ import { AppError } from '../../base/errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Schema, Workload } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
-import type { DatabaseObserver, PoolObserver } from '../../base/observer.ts';
 import { createCanceller } from './cancel.ts';
-import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
+import { applySettings, breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
 import { connectionError, driverError, faultOf, isForeignKeyError, isInterrupted, isTransient } from './errors.ts';
 import { Hosts } from './hosts.ts';
 import { assertNoneInterruptedEarlier, whileMigrating } from './migration/lock.ts';
 import { assertMayMigrate } from './migration/privileges.ts';
 import { Replicas } from './replicas.ts';
-import { SessionPool, type SessionPoolOptions } from './pool.ts';
+import { type Canceller, SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
 import { timeFromDb } from '../values.ts';
-import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
+import { backstopSettings, connectionSettings } from './settings.ts';
 import { transactionOn } from './transaction.ts';
 import { Deadline } from '../../base/deadline.ts';
 
@@ -76,13 +75,6 @@ const SIZE =
   'SELECT COALESCE(SUM(data_length + index_length), 0) AS bytes FROM information_schema.tables ' +
   'WHERE table_schema = DATABASE()';
 
-/** An observer that ignores everything. */
-const unused: PoolObserver = {
-  waited: () => undefined,
-  statement: () => ({ sent: () => undefined, end: () => undefined }),
-};
-type Pools = Record<'reads' | 'writes', SessionPool>;
-
 /** Opens TypeORM's data source, by mysql2, with our settings applied to each connection before its first use. */
 const openDataSource = async (
   { user, ...rest }: ServerAddress,
@@ -91,8 +83,12 @@ const openDataSource = async (
 ): Promise<{ dataSource: DataSource; close: () => Promise<void> }> => {
   const connections = new Set<mysql.Connection>();
   const createPool = (options: mysql.PoolOptions): mysql.Pool => {
-    const pool = withSettings(mysql.createPool(options), connectionSettings(1));
-    pool.on('connection', (connection: mysql.PoolConnection) => connections.add(connection));
+    const pool = mysql.createPool(options);
+    pool.on('connection', (connection: mysql.PoolConnection) => {
+      connections.add(connection);
+      // The statement that waits for the connection fails with this error, too.
+      applySettings(connection, connectionSettings(1)).catch(() => undefined);
+    });
     return pool;
   };
   const dataSource = await new DataSource({
@@ -122,64 +118,55 @@ const openDataSource = async (
   return { dataSource, close };
 };
 
-/** Opens the pools of all workloads, on the same hosts. */
-const openPools = (
-  hosts: Hosts,
-  statements: StatementBudget,
-  engine: ServerEngine,
-  { statementMs, observer }: DatabaseOptions,
-) => {
-  const observe = (name: string): SessionPoolOptions['observe'] => observer && ((usage) => observer.pool(name, usage));
-  const control = new SessionPool({
-    hosts,
-    statements,
-    limit: CONTROL_CONNECTIONS,
-    settings: connectionSettings(1),
-    observe: observe('control'),
-  });
-  const canceller = createCanceller(control);
-  const poolsOf = (name: keyof typeof CONNECTIONS): Pools => {
+/** Opens pools on the same hosts, whose statements are cancelled by a connection of their own. */
+class Pools {
+  readonly #shared: Pick<SessionPoolOptions, 'hosts' | 'statements'>;
+  readonly #options: DatabaseOptions;
+  readonly #engine: ServerEngine;
+  readonly #canceller: Canceller;
+  readonly #opened: SessionPool[] = [];
+
+  /** `control` is what the observer calls the pool that cancels; undefined is not observed. */
+  constructor(
+    shared: Pick<SessionPoolOptions, 'hosts' | 'statements'>,
+    engine: ServerEngine,
+    options: DatabaseOptions,
+    control?: string,
+  ) {
+    this.#shared = shared;
+    this.#engine = engine;
+    this.#options = options;
+    const controlling = { limit: CONTROL_CONNECTIONS, settings: connectionSettings(1) };
+    this.#canceller = createCanceller(this.#open(controlling, control));
+  }
+
+  /** Opens the pool of a workload for reads or writes, observed by the name `as`. */
+  open(name: keyof typeof CONNECTIONS, use: 'reads' | 'writes', as = `${name}.${use}`): SessionPool {
+    const { statementMs } = this.#options;
+    const limit = CONNECTIONS[name][use];
     const isBounded = name !== 'background' && statementMs !== undefined;
-    const backstops = [
-      ...(isBounded ? backstopSettings({ statementMs, engine }) : []),
+    const settings = [
+      // Without autocommit a transaction needs no round trip to begin.
+      ...connectionSettings(use === 'reads' ? 1 : 0),
+      ...(isBounded ? backstopSettings({ statementMs, engine: this.#engine }) : []),
       ...(name === 'health' ? [HEALTH_SETTINGS] : []),
     ];
-    const poolOf = (autocommit: 0 | 1, use: 'reads' | 'writes'): SessionPool =>
-      new SessionPool({
-        hosts,
-        statements,
-        limit: CONNECTIONS[name][use],
-        settings: [...connectionSettings(autocommit), ...backstops],
-        canceller,
-        observe: CONNECTIONS[name][use] === 0 ? undefined : observe(`${name}.${use}`),
-      });
-    // Without autocommit a transaction needs no round trip to begin.
-    return { reads: poolOf(1, 'reads'), writes: poolOf(0, 'writes') };
-  };
-  const pools = {
-    calls: poolsOf('calls'),
-    keys: poolsOf('keys'),
-    background: poolsOf('background'),
-    health: poolsOf('health'),
-  };
-  return {
-    pools,
-    close: () => {
-      for (const { reads, writes } of Object.values(pools)) {
-        reads.close();
-        writes.close();
-      }
-      control.close();
-    },
-  };
-};
+    return this.#open({ limit, settings, canceller: this.#canceller }, limit === 0 ? undefined : as);
+  }
 
-/** Observes `calls.reads` only, as `replicas.reads`: no other pool of replicas runs reads. */
-const ofReplicas = (observer: DatabaseObserver | undefined): DatabaseObserver | undefined =>
-  observer && {
-    ...observer,
-    pool: (name, usage) => (name === 'calls.reads' ? observer.pool('replicas.reads', usage) : unused),
-  };
+  close(): void {
+    for (const pool of this.#opened.toReversed()) pool.close();
+  }
+
+  #open(options: Omit<SessionPoolOptions, 'hosts' | 'statements' | 'observe'>, name: string | undefined): SessionPool {
+    const { observer } = this.#options;
+    const observe: SessionPoolOptions['observe'] =
+      observer && name !== undefined ? (usage) => observer.pool(name, usage) : undefined;
+    const pool = new SessionPool({ ...this.#shared, ...options, observe });
+    this.#opened.push(pool);
+    return pool;
+  }
+}
 
 /**
  * Opens pools for reads on replicas. `areThere` is false while all lag too far, and for `REPLICA_PAUSE_MS` after none was
@@ -193,14 +180,12 @@ const openReplicas = (
   replicas: Replicas,
 ) => {
   const hosts = new Hosts(addresses, { needsPrimary: false, mayUse: (address) => replicas.isFresh(address) });
-  const { pools, close } = openPools(hosts, statements, engine, {
-    ...options,
-    observer: ofReplicas(options.observer),
-  });
+  const pools = new Pools({ hosts, statements }, engine, options);
+  const reads = pools.open('calls', 'reads', 'replicas.reads');
   let awayUntil = 0;
   const read: Connection['read'] = async (sql, parameters, deadline) => {
     try {
-      return await pools.calls.reads.read(sql, parameters, deadline);
+      return await reads.read(sql, parameters, deadline);
     } catch (error) {
       if (faultOf(error)) awayUntil = currentTime() + REPLICA_PAUSE_MS;
       throw error;
@@ -214,7 +199,7 @@ const openReplicas = (
     read,
     close: () => {
       replicas.close();
-      close();
+      pools.close();
       hosts.close();
     },
   };
@@ -230,8 +215,18 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
   try {
     const { engine, isSharded } = await askServer(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
-    const { pools, close: closePools } = openPools(hosts, statements, engine, options);
-    const readHealth = (sql: string): Promise<unknown[]> => pools.health.reads.read(sql, []);
+    const pools = new Pools({ hosts, statements }, engine, options, 'control');
+    const poolsOf = (name: keyof typeof CONNECTIONS) => ({
+      reads: pools.open(name, 'reads'),
+      writes: pools.open(name, 'writes'),
+    });
+    const byWorkload = {
+      calls: poolsOf('calls'),
+      keys: poolsOf('keys'),
+      background: poolsOf('background'),
+      health: poolsOf('health'),
+    };
+    const readHealth = (sql: string): Promise<unknown[]> => byWorkload.health.reads.read(sql, []);
     const lags = replicaAddresses && new Replicas(replicaAddresses, readHealth, options);
     await lags?.measure();
     const replicas = lags && openReplicas(replicaAddresses, statements, engine, options, lags);
@@ -239,7 +234,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       dialect: dialectOf(engine, isSharded),
       dataSource,
       read: async (sql, parameters, deadline, workload = 'calls') => {
-        if (workload !== 'anonymous') return pools[workload].reads.read(sql, parameters, deadline);
+        if (workload !== 'anonymous') return byWorkload[workload].reads.read(sql, parameters, deadline);
         if (replicas?.areThere) {
           try {
             return await replicas.read(sql, parameters, deadline);
@@ -247,11 +242,11 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
             if (!faultOf(error)) throw error;
           }
         }
-        return pools.calls.reads.read(sql, parameters, deadline);
+        return byWorkload.calls.reads.read(sql, parameters, deadline);
       },
       transaction: (work, deadline, workload = 'calls') =>
         transactionOn(
-          pools[workload === 'background' || workload === 'health' ? workload : 'calls'].writes,
+          byWorkload[workload === 'background' || workload === 'health' ? workload : 'calls'].writes,
           work,
           deadline,
         ),
@@ -266,12 +261,12 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       faultOf,
       replicaLags: replicas?.lags,
       size: async (deadline) => {
-        const [row] = (await pools.background.reads.read(SIZE, [], deadline)) as { bytes: number | string }[];
+        const [row] = (await byWorkload.background.reads.read(SIZE, [], deadline)) as { bytes: number | string }[];
         return { bytes: Number(row?.bytes) };
       },
       close: async () => {
         replicas?.close();
-        closePools();
+        pools.close();
         hosts.close();
         await closeDataSource();
       },

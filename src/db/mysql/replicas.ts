@@ -2,9 +2,8 @@ import type { Connection } from 'mysql2';
 import { clearInterval, setInterval } from '../../base/runtime.ts';
 import { placeOf, type ServerAddress } from '../address.ts';
 import type { DatabaseOptions } from '../connection.ts';
-import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
+import { breakConnection, connect, CONNECT_TIMEOUT_MS, query, within } from './connect.ts';
 import { connectionError, faultOf } from './errors.ts';
-import { query, within } from './fitness.ts';
 
 const INTERVAL_MS = 1000;
 /** How far a replica may lag for reads to use it. */

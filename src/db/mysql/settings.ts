@@ -1,5 +1,3 @@
-import type { Connection, Pool, PoolConnection } from 'mysql2';
-
 /** The server's own time limit for the statements of a connection, in case the caller does not cancel them. */
 export interface Backstops {
   /** Milliseconds. */
@@ -24,22 +22,12 @@ const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
 /** A statement that sets up a connection, or one for Vitess and one for all other servers. */
 export type Setting = string | { readonly vitess: string | undefined; readonly others: string | undefined };
 
-/** ER_UNKNOWN_SYSTEM_VARIABLE: an older Vitess lacks some of Vitess's variables. */
-const UNKNOWN_VARIABLE = 1193;
-
 /** Removes the row limit of SELECT; DEFAULT would be the server's limit. */
 const NO_SELECT_LIMIT: Setting = {
   // Vitess has no such limit by default, and refuses GET_LOCK in a session that sets one.
   vitess: undefined,
   others: 'SET SESSION sql_select_limit = 18446744073709551615',
 };
-
-/** Whether the handshake names Vitess; the driver's types leave the handshake out. */
-const isVitess = (connection: object): boolean =>
-  /vitess/i.test(
-    // oxlint-disable-next-line no-underscore-dangle -- the driver shows it nowhere else
-    (connection as { _handshakePacket?: { serverVersion?: string } })._handshakePacket?.serverVersion ?? '',
-  );
 
 /**
  * The settings of every connection, independent of the server's defaults. The service locks the rows it depends on; the gap
@@ -76,50 +64,4 @@ export const backstopSettings = ({ statementMs, engine }: Backstops): Setting[] 
     `SET SESSION innodb_lock_wait_timeout = ${seconds}, wait_timeout = ${Math.max(SILENCE_S, seconds)}`,
     ...(engine === 'mariadb' ? [`SET SESSION idle_transaction_timeout = ${seconds}`] : []),
   ];
-};
-
-/** Runs settings one after the other; a connection that refuses one is closed. */
-export const applySettings = (
-  connection: Connection,
-  [setting, ...others]: readonly Setting[],
-  done: (error: Error | null) => void,
-): void => {
-  if (setting === undefined) {
-    done(null);
-    return;
-  }
-  const goOn = (): void => applySettings(connection, others, done);
-  const differs = typeof setting !== 'string';
-  const isForVitess = differs && isVitess(connection);
-  const sql = differs ? setting[isForVitess ? 'vitess' : 'others'] : setting;
-  if (sql === undefined) {
-    goOn();
-    return;
-  }
-  connection.query(sql, (error) => {
-    if (error && !(isForVitess && error.errno === UNKNOWN_VARIABLE)) {
-      connection.destroy();
-      done(error);
-    } else {
-      goOn();
-    }
-  });
-};
-
-/** Makes a pool apply the settings to each connection before its first use. */
-export const withSettings = (pool: Pool, settings: readonly Setting[]): Pool => {
-  const isSet = new WeakSet<PoolConnection>();
-  const getConnection = pool.getConnection.bind(pool);
-  pool.getConnection = (callback) =>
-    getConnection((error, connection) => {
-      if (error || isSet.has(connection)) {
-        callback(error, connection);
-        return;
-      }
-      applySettings(connection, settings, (fault) => {
-        if (!fault) isSet.add(connection);
-        callback(fault, connection);
-      });
-    });
-  return pool;
 };

@@ -1,5 +1,5 @@
 import type { Parameter } from '../connection.ts';
-import { memoizeBySize } from './memoize.ts';
+import { memoizeBySize } from '../../base/cache.ts';
 
 const nextPowerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
 

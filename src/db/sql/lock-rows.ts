@@ -1,6 +1,12 @@
-import type { Transaction } from '../connection.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { sleep } from '../../base/runtime.ts';
+import { ForeignKeyError, type Transaction } from '../connection.ts';
 import type { Bytes } from '../values.ts';
-import { inList } from './in-list.ts';
+import type { WorkloadPool } from '../workload-pool.ts';
+import { inList, partsOf } from './in-list.ts';
+
+/** Far longer than a commit usually takes from its first shard to its last. */
+const SETTLE_MS = 250;
 
 /**
  * Locks rows with these ids, in the order of the ids, which prevents deadlocks. On shards it locks one after the other: a
@@ -40,3 +46,54 @@ export const lockingRead = async (
   await lockRows(tx, table, ids);
   return '';
 };
+
+/**
+ * Locks rows that others are about to refer to, so that they stay until these are stored: on shards, where no foreign key does.
+ * @throws ForeignKeyError where one is gone
+ */
+export const lockReferred = async (
+  tx: Transaction,
+  table: 'users' | 'tags',
+  idsOf: () => readonly (Uint8Array | number)[],
+): Promise<void> => {
+  if (!tx.dialect.isSharded) return;
+  const distinct = [
+    ...new Map(idsOf().map((id) => [typeof id === 'number' ? id : Buffer.from(id).toString('hex'), id])).values(),
+  ];
+  let found = 0;
+  for (const part of partsOf(distinct)) {
+    const { sql, parameters } = inList(part);
+    const rows = await tx.read(
+      `SELECT id FROM ${table} WHERE id IN (${sql}) ORDER BY id LOCK IN SHARE MODE`,
+      parameters,
+    );
+    found += rows.length;
+  }
+  if (found < distinct.length) throw new ForeignKeyError(`a row of ${table} that others refer to is gone`);
+};
+
+/**
+ * Reads rows that the transaction has locked, and counts others. On shards it repeats that until nothing changes: the commit that
+ * released the lock may not have reached every shard yet, and further ones wait for this transaction.
+ */
+export const readUntilStable = async <T>({ dialect }: Transaction, read: () => Promise<T[]>): Promise<T[]> => {
+  let found = await read();
+  while (dialect.isSharded && found.length > 0) {
+    await sleep(SETTLE_MS);
+    const again = await read();
+    if (isDeepStrictEqual(again, found)) break;
+    found = again;
+  }
+  return found;
+};
+
+/**
+ * Differences that were seen between rows and others, while calls change them. One server sees both sides in one state. On
+ * shards they may differ at first sight only: `compare` locks and compares them again.
+ */
+export const recheckOnShards = async <T>(
+  db: WorkloadPool,
+  seen: readonly T[],
+  compare: (tx: Transaction, seen: readonly T[]) => Promise<T[]>,
+): Promise<readonly T[]> =>
+  db.dialect.isSharded && seen.length > 0 ? db.transaction((tx) => compare(tx, seen)) : seen;

@@ -2,15 +2,14 @@ import { performance, setImmediate, sleep } from '../../base/runtime.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
-import type { DatabaseObserver, PoolObserver, PoolUsage, StatementObservation } from '../../base/observer.ts';
+import type { PoolObserver, PoolUsage, StatementObservation } from '../../base/observer.ts';
 import { openReader, type SqliteConnection } from './binding/binding.ts';
 import { waitClock } from './threads/clock.ts';
 import { Costs } from './binding/costs.ts';
 import { FileFault, isBusy } from './errors.ts';
-import { FileIdentity } from './files/identity.ts';
+import { FileIdentity, WriteAheadLog } from './files/wal.ts';
 import { ReadingThreads } from './threads/threads.ts';
 import { transactionOn } from './transaction.ts';
-import { WriteAheadLog } from './files/wal.ts';
 
 /** How long reads rely on the last check that the files are in place, in milliseconds. */
 const BELIEVED_MS = 100;
@@ -30,20 +29,6 @@ interface PendingLookup {
   deadline: Deadline | undefined;
   resolve: (rows: unknown[]) => void;
   reject: (error: unknown) => void;
-}
-
-/** The observers of an SQLite file. They stay when it is reopened. */
-export class FileObserver {
-  readonly lookups: PoolObserver | undefined;
-  readonly threads: PoolObserver | undefined;
-
-  /** `opened` returns the open file, if there is one. */
-  constructor(observer: DatabaseObserver | undefined, opened: () => SqliteFile | undefined) {
-    const usage = (name: 'lookups' | 'threads') => (): PoolUsage =>
-      opened()?.usage[name] ?? { used: 0, idle: 0, limit: 0, waiting: 0 };
-    this.lookups = observer?.pool('lookups', usage('lookups'));
-    this.threads = observer?.pool('threads', usage('threads'));
-  }
 }
 
 /** An open SQLite file: one connection for writes, in turns, one for short reads, and threads for other reads. */

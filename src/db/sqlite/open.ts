@@ -6,16 +6,15 @@ import { IN_MEMORY, sqliteFile } from '../address.ts';
 import type { Connection, DatabaseOptions, DatabaseSize, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { RunStatement } from '../migration/run.ts';
-import type { DatabaseObserver } from '../../base/observer.ts';
+import type { DatabaseObserver, PoolUsage } from '../../base/observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
 import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
-import { FileObserver, SqliteFile } from './database-file.ts';
+import { SqliteFile } from './database-file.ts';
 import { pageFaultsBy } from './files/pages.ts';
 import { makePrivate } from './files/permissions.ts';
 import { vacuum } from './files/vacuum.ts';
 import { SqliteHealth } from './health.ts';
-import { migrateOn, transactionOn, watched } from './transaction.ts';
-import { FairMutex, type Purpose } from './fair-mutex.ts';
+import { FairMutex, migrateOn, type Purpose, transactionOn, watched } from './transaction.ts';
 import { stat, statfs } from 'node:fs/promises';
 
 /** The bytes of a file; 0 for one that does not exist. */
@@ -164,8 +163,14 @@ const inFile = (
   /** Ends when the database is closed. */
   const closing = new Deadline();
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { workload: 'background' });
-  const { lookups, threads } = new FileObserver(observer, () => opened);
-  const observers = { lookups, threads, writer: turns.observer };
+  // The observers stay when the file is reopened.
+  const usageOf = (name: 'lookups' | 'threads') => (): PoolUsage =>
+    opened?.usage[name] ?? { used: 0, idle: 0, limit: 0, waiting: 0 };
+  const observers = {
+    lookups: observer?.pool('lookups', usageOf('lookups')),
+    threads: observer?.pool('threads', usageOf('threads')),
+    writer: turns.observer,
+  };
   const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively, observers, readers);
   /** The open file; undefined while it is closed. */
   let opened: SqliteFile | undefined = openFile();

@@ -3,8 +3,8 @@ import { In } from 'typeorm';
 import type { EventType } from '../../../contract/index.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { memoize } from '../../db/sql/memoize.ts';
+import { insertInto, insertValues } from '../../db/sql/write-rows.ts';
+import { memoize } from '../../base/cache.ts';
 import { type Bytes, idFromBytes, timeToDb } from '../../db/values.ts';
 import { pendingReactionsIn } from './entity.ts';
 

@@ -4,7 +4,7 @@ import { performance } from '../../base/runtime.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { insertRows } from '../../db/sql/insert.ts';
+import { insertRows } from '../../db/sql/write-rows.ts';
 import { idFromBytes, newId, NIL_ID } from '../../db/values.ts';
 import { BackgroundJob } from '../../base/background-job.ts';
 import {

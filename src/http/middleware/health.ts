@@ -106,7 +106,9 @@ export const health = (options: HealthOptions): Router => {
   router.all(LIVENESS_PATH, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
-  const writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
+  const writability = new WriteProbe((deadline) =>
+    db.health.transaction((tx) => probeWrite(tx, now()), deadline, { isTriedOnce: true }),
+  );
   const checks = new Map(purposes.map((purpose) => [purpose, checkOf(purpose, writability, options)]));
   const answer = async (purpose: unknown, response: Response): Promise<void> => {
     const check = checks.get((purpose ?? 'service') as Purpose);

@@ -4,7 +4,7 @@ import { imageKind } from '../../image/kind.ts';
 import { publishAll } from '../../content/write/publish.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { insertRows } from '../../db/sql/insert.ts';
+import { insertRows } from '../../db/sql/write-rows.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { searchKinds } from '../../app/schema.ts';
 import type { Document, EnqueueDocuments, SearchKind } from '../../search/document.ts';

@@ -1,7 +1,7 @@
 import { currentTime, randomInt } from '../../base/runtime.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { insertRows } from '../../db/sql/insert.ts';
+import { insertRows } from '../../db/sql/write-rows.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { searchKindsIn, segmentsIn, segmentState, segmentTextsIn } from '../entity.ts';
 import { CHUNK_KEYS, encodeTexts, keyAt } from '../segment.ts';

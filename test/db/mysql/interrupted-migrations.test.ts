@@ -231,38 +231,6 @@ describe('migrations of a table in use', () => {
     },
     TEST_MS,
   );
-
-  test(
-    'wait for transactions, and let others have the table meanwhile',
-    async () => {
-      const url = await aReleasedDatabase();
-      // Closed last: it waits for the migration.
-      const db = await open(url);
-      const connect = async () => {
-        const connection = await createConnection(connectionOptions(new URL(url)));
-        cleanups.push(() => connection.end());
-        return connection;
-      };
-      const [inTransaction, other] = [await connect(), await connect()];
-      await inTransaction.query('START TRANSACTION');
-      await inTransaction.query('SELECT id FROM games LIMIT 1');
-      const migrating = db.migrate();
-      const isWaiting = async (): Promise<boolean> => {
-        const [rows] = await other.query(
-          "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'",
-        );
-        return (rows as []).length > 0;
-      };
-      await until(isWaiting);
-      // Behind the change of the table, which waits for the open transaction.
-      await other.query('SET SESSION lock_wait_timeout = 30');
-      await other.query('SELECT id FROM games LIMIT 1');
-      await until(isWaiting);
-      await inTransaction.query('COMMIT');
-      expect(await migrating).toEqual(names.slice(1));
-    },
-    TEST_MS,
-  );
 });
 
 describe('a migration that is half done', () => {

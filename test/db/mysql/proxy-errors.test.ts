@@ -5,7 +5,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mysql2';
 import { isBroken, isRefusedCommit, isUnfit, faultOf } from '../../../src/db/mysql/errors.ts';
-import { applySettings, backstopSettings, type Setting } from '../../../src/db/mysql/settings.ts';
+import { applySettings } from '../../../src/db/mysql/connect.ts';
+import { backstopSettings, type Setting } from '../../../src/db/mysql/settings.ts';
 
 // What stands between the service and its MySQL, as Vitess does: what it says of that, and what it is told.
 
@@ -49,36 +50,37 @@ describe('errors of proxies', () => {
   });
 
   /** What a server of this version is sent, where it refuses statements that match with this error. */
-  const sent = (serverVersion: string, settings: readonly Setting[], refused?: RegExp, errno?: number) => {
+  const sent = async (serverVersion: string, settings: readonly Setting[], refused?: RegExp, errno?: number) => {
     const statements: string[] = [];
     const query = (sql: string, done: (error: Error | null) => void): void => {
       statements.push(sql);
       done(refused?.test(sql) ? Object.assign(new Error('refused'), { errno }) : null);
     };
-    const connection = { _handshakePacket: { serverVersion }, query, destroy: () => undefined };
-    let outcome: Error | null | undefined;
-    applySettings(connection as unknown as Connection, settings, (error) => (outcome = error));
+    const connection = { _handshakePacket: { serverVersion }, query, stream: { destroy: () => undefined } };
+    const outcome: unknown = await applySettings(connection as unknown as Connection, settings).catch(
+      (error: unknown) => error,
+    );
     return { statements: statements.join('; '), outcome };
   };
 
   const backstops = backstopSettings({ statementMs: 2000, engine: 'mysql' });
 
-  test('Vitess is told limits of its own, and MySQL its', () => {
-    const onVitess = sent('8.4.6-Vitess', backstops);
-    expect(onVitess).toMatchObject({ outcome: null });
+  test('Vitess is told limits of its own, and MySQL its', async () => {
+    const onVitess = await sent('8.4.6-Vitess', backstops);
+    expect(onVitess.outcome).toBeUndefined();
     expect(onVitess.statements).toMatch(/query_timeout = 3000; SET SESSION transaction_timeout = 3000;/);
     expect(onVitess.statements).not.toContain('max_execution_time');
-    const onMysql = sent('9.7.4', backstops);
+    const onMysql = await sent('9.7.4', backstops);
     expect(onMysql.statements).toContain('max_execution_time = 3000');
     expect(onMysql.statements).not.toMatch(/query_timeout|transaction_timeout/);
   });
 
-  test('an older Vitess is used without what it does not know, and without nothing else', () => {
-    expect(sent('8.0.40-Vitess', backstops, /transaction_timeout/, 1193)).toMatchObject({
-      outcome: null,
+  test('an older Vitess is used without what it does not know, and without nothing else', async () => {
+    expect(await sent('8.0.40-Vitess', backstops, /transaction_timeout/, 1193)).toMatchObject({
+      outcome: undefined,
       statements: expect.stringContaining('innodb_lock_wait_timeout'),
     });
-    expect(sent('8.4.6-Vitess', backstops, /transaction_timeout/, 1064).outcome).toBeInstanceOf(Error);
-    expect(sent('9.7.4', backstops, /max_execution_time/, 1193).outcome).toBeInstanceOf(Error);
+    expect((await sent('8.4.6-Vitess', backstops, /transaction_timeout/, 1064)).outcome).toBeInstanceOf(Error);
+    expect((await sent('9.7.4', backstops, /max_execution_time/, 1193)).outcome).toBeInstanceOf(Error);
   });
 });

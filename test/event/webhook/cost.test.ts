@@ -10,7 +10,7 @@ import { createLog } from '../../../src/app/log.ts';
 import { currentDate } from '../../../src/base/runtime.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import type { DatabaseObserver } from '../../../src/base/observer.ts';
-import { insertRows } from '../../../src/db/sql/insert.ts';
+import { insertRows } from '../../../src/db/sql/write-rows.ts';
 import { newId, NIL_ID } from '../../../src/db/values.ts';
 import { updateWebhook } from '../../../src/event/webhook/webhooks.ts';
 import { readFeed } from '../../../src/event/outbox/feed.ts';

@@ -1,8 +1,8 @@
 import { In } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
-import { insertInto, insertValues } from '../../../db/sql/insert.ts';
-import { memoize } from '../../../db/sql/memoize.ts';
+import { insertInto, insertValues } from '../../../db/sql/write-rows.ts';
+import { memoize } from '../../../base/cache.ts';
 import { byMember, byName } from '../../../db/sql/table.ts';
 import { type Bytes, idFromBytes, timeToDb } from '../../../db/values.ts';
 import { hiddenRecordsIn } from '../../../content/entity.ts';

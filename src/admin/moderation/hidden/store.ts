@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../db/connection.ts';
-import { insertMissing } from '../../../db/sql/insert.ts';
+import { insertMissing } from '../../../db/sql/write-rows.ts';
 import { type Bytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { joinTagIds, type Publication, tagsForHidden } from '../../../content/write/publish.ts';

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { SqliteConnection } from '../binding/binding.ts';
-import { logOf } from './identity.ts';
+import { logOf } from './wal.ts';
 import { pageFaultsBy } from './pages.ts';
 import { OBJECTS, type SchemaObject } from './schema-objects.ts';
 import { ReadingThreads } from '../threads/threads.ts';

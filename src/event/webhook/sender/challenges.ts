@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { In, LessThan } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
-import { insertMissing } from '../../../db/sql/insert.ts';
+import { insertMissing } from '../../../db/sql/write-rows.ts';
 import { sweepRows } from '../../../db/sweep.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
 import { idFromBytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';

@@ -1,7 +1,7 @@
 import { IsNull, LessThanOrEqual, type SelectQueryBuilder } from 'typeorm';
 import type { WebhookState } from '../../../../contract/index.ts';
 import type { Reader, Transaction } from '../../../db/connection.ts';
-import { insertRows } from '../../../db/sql/insert.ts';
+import { insertRows } from '../../../db/sql/write-rows.ts';
 import type { WorkloadPool } from '../../../db/workload-pool.ts';
 import { newId, storedIdToBytes } from '../../../db/values.ts';
 import { AppError } from '../../../base/errors.ts';
