@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { postCall } from '../../harness/http/post.mjs';
 import { startRecorder } from '../../harness/http/recorder.mjs';
 import { startSandbox } from './gateway.mjs';
 
@@ -57,14 +58,11 @@ const found = ({ path, headers, body, status }) => {
  */
 export const playSamples = async ({ name: language, extension }, folder, run) => {
   const sandbox = await startSandbox();
-  const post = (operation, json) =>
-    fetch(`${sandbox.url}/api/trpc/${operation}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${sandbox.key}`, 'Content-Type': 'application/json' },
-      body: json && JSON.stringify({ json }),
-    });
+  const post = (operation, json) => postCall(sandbox.url, operation, json, sandbox.key);
   // What follows a stream waits for an event.
-  const recorder = await startRecorder(sandbox.url, () => void post('game.create', { title: 'followed' }));
+  const recorder = await startRecorder(sandbox.url, {
+    onStream: () => void post('game.create', { title: 'followed' }),
+  });
   try {
     const samples = samplesIn(await publishedAt(recorder.url), language);
     writeAll(join(folder, 'printed'), samplesIn(await publishedAt(), language), extension);
