@@ -64,11 +64,11 @@ export const playSamples = async ({ name: language, extension }, folder, run) =>
     onStream: () => void post('game.create', { title: 'followed' }),
   });
   try {
+    // The list of failed calls is to show one. Later, the connection may have idled for too long.
+    await post('game.getById');
     const samples = samplesIn(await publishedAt(recorder.url), language);
     writeAll(join(folder, 'printed'), samplesIn(await publishedAt(), language), extension);
     writeAll(join(folder, 'served'), samples, extension);
-    // The list of failed calls is to show one.
-    await post('game.getById');
     await run(['samples', folder, ...samples.map(({ name }) => name)], { GATEWAY_KEY: sandbox.key });
     assert.deepEqual(
       recorder.exchanges.map(found),
