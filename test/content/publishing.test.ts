@@ -7,14 +7,14 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApp, type TestUser } from '../harness/app/app.ts';
 import { withoutTable } from '../harness/app/database.ts';
 
-// What is alike when games and image posts are published, alone and in batches, and read.
+// Games and image posts behave alike when they are published, alone and in batches, and when they are read.
 
 const app = await startApp();
 afterAll(() => app.stop());
 
 const images = ['https://images.example.com/1.webp'];
 
-/** Of each: its batch, its number in a profile, the table of its tags, what it needs beside a title, and some that are faulty. */
+/** Of each: its batch, its number in a profile, the table of its tags, its other required members, and faulty records. */
 const kinds = [
   {
     kind: 'game',
@@ -49,7 +49,7 @@ const kinds = [
 ] as const;
 
 describe.each(kinds)('$kind', ({ kind, batch, counter, table, needs, faulty, faults }) => {
-  // The types are those of games: what both have is all that is looked at.
+  // Both are called by the types of games: the tests look only at members that both have.
   const of = kind as 'game';
   const publish = (record: object, { key }: TestUser) =>
     app.call(`${of}.create`, { title: 'x', ...needs, ...record }, key);

@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Output, startApp } from '../harness/app/app.ts';
 
-// What games alone have: test/content/publishing.test.ts has what they have in common with image posts.
+// This tests games alone: test/content/publishing.test.ts tests what they share with image posts.
 
 const app = await startApp();
 afterAll(() => app.stop());

@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApp } from '../harness/app/app.ts';
 
-// What image posts alone have: test/content/publishing.test.ts has what they have in common with games.
+// This tests image posts alone: test/content/publishing.test.ts tests what they share with games.
 
 let clock = Date.parse('2026-04-01T12:00:00.000Z');
 const app = await startApp({ now: () => new Date(clock) });

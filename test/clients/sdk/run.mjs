@@ -161,7 +161,7 @@ const meetRandomFaults = async (language) => {
   console.log(`${language.name}: through ${met} faults of ${seeds.length} seeds`);
 };
 
-/** Follows the quick start. Where packages come from, as a registry would have them, is the business of each language's script. */
+/** Follows the quick start in an empty folder. The script of each language says where its packages come from. */
 const startQuickly = async (language, env) => {
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   try {

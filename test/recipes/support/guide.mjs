@@ -11,7 +11,7 @@ export const blocksOf = (heading) => {
   return blocks;
 };
 
-/** The shell blocks of a tool, after the first, which installs the package that tools/package.json pins. @throws Error if it does not */
+/** The shell blocks of a tool after the first. @throws Error if the first does not install what tools/package.json pins */
 export const blocksAfterInstall = (heading, name) => {
   const [install, ...others] = blocksOf(heading);
   const wanted = `${name}@${pinned[name]}`;
