@@ -14,7 +14,7 @@ afterAll(() => app.stop());
 
 const images = ['https://images.example.com/1.webp'];
 
-/** Of each: its batch, its number in a profile, the table of its tags, its other required members, and faulty records. */
+/** Of each: its batch, its number in a profile, the table of its tags, its other required members, and some faults. */
 const kinds = [
   {
     kind: 'game',

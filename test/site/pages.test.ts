@@ -24,7 +24,11 @@ const PAGES = ['/', '/docs/', '/errors', '/guides/', ...names.map((name) => `/gu
 /** What changes only with a release, beside pages. */
 const FILES = [
   ...names.map((name) => `/guides/${name}.md`),
-  ...['/llms.txt', '/llms-full.txt', '/errors.json', '/assets/errors.css', '/assets/errors.js'],
+  '/llms.txt',
+  '/llms-full.txt',
+  '/errors.json',
+  '/assets/errors.css',
+  '/assets/errors.js',
   ...['openapi.json', 'openapi-3.0.json', 'openapi.yaml', 'openapi-3.0.yaml'].map((name) => `/${name}`),
 ];
 /** What pages may load, and reach: nothing but this service. */
@@ -224,7 +228,11 @@ describe('at an unknown address', () => {
     page(path, accept === undefined ? {} : { Accept: accept }, method);
 
   test.each([
-    ...['/docs/x.js', '/docs/swagger-ui.css.map', '/docs/..%2fpackage.json', '/docs//', '/openapi.yml'],
+    '/docs/x.js',
+    '/docs/swagger-ui.css.map',
+    '/docs/..%2fpackage.json',
+    '/docs//',
+    '/openapi.yml',
     ...['nothing', 'Start', 'start/', '..%2fpackage', 'dependencies.md'].map((name) => `/guides/${name}`),
   ])('%s is not there', async (path) => {
     expect(await page(path)).toMatchObject({ status: 404, body: failureOf('ROUTE_NOT_FOUND') });

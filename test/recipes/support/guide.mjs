@@ -11,7 +11,7 @@ export const blocksOf = (heading) => {
   return blocks;
 };
 
-/** The shell blocks of a tool after the first. @throws Error if the first does not install what tools/package.json pins */
+/** The shell blocks of a tool after the first, which must install the version in tools/package.json. @throws Error */
 export const blocksAfterInstall = (heading, name) => {
   const [install, ...others] = blocksOf(heading);
   const wanted = `${name}@${pinned[name]}`;

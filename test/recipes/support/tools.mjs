@@ -67,7 +67,7 @@ export const packages = () => npmPackages('recipes', '.');
 /** The folder of the npm packages of generators, and of what their clients need. @throws Lacking */
 export const generatorPackages = () => npmPackages('generators', 'generators');
 
-/** The Python of an environment with the packages that a file pins, installed with these options of pip. @throws Lacking */
+/** The Python of an environment with the packages that a file pins, by these options of pip. @throws Lacking */
 export const pythonWith = async (name, requirements, ...options) => {
   const folder = await fetched(name, [requirements], async (cwd) => {
     await run('python3', ['-m', 'venv', cwd], PATIENCE);

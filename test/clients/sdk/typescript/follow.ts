@@ -100,8 +100,8 @@ const take = async (events: Feed<Event>, most: number): Promise<string[]> => {
     both.map((result) => result.value.id),
     ['4', '5'],
   );
-  const after = ['a', 'b', 'c', 'c'].map((cursor) => ({ after: cursor, limit: 2 }));
-  assert.deepEqual(asked, [{ start: 'earliest', limit: 2 }, ...after]);
+  const others = ['a', 'b', 'c', 'c'].map((cursor) => ({ after: cursor, limit: 2 }));
+  assert.deepEqual(asked, [{ start: 'earliest', limit: 2 }, ...others]);
 }
 
 {
