@@ -15,8 +15,8 @@ const LINE = '星の伝説 GAME_NOT_FOUND';
  * @param file the README
  * @param folder an empty one, where the file is put
  * @param run runs commands for a shell there, and returns what they print
- * @throws Error if the README has none, if it does not show the file before the command that runs it, or if the last line
- *   is another
+ * @throws Error if the README has none, if it does not show the file before the command that runs it, or if the last
+ *   line is another
  */
 export const followQuickStart = async (file, folder, run) => {
   const [, text = ''] = SECTION.exec(readFileSync(file, 'utf8')) ?? [];

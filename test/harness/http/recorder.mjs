@@ -14,8 +14,8 @@ const passedOn = (headers) =>
  * Starts a server on a free port that passes requests on to another and keeps what was said.
  *
  * @param target where the other is, `http://127.0.0.1:3000`
- * @param options `onStream`, called when a stream of events has begun; `refuses`, which gets the headers of a request and
- *   the exchanges before it, and says whether the request is answered with 503, to be tried again at once
+ * @param options `onStream`, called when a stream of events has begun; `refuses`, which gets the headers of a request
+ *   and the exchanges before it, and says whether the request is answered with 503, to be tried again at once
  * @returns `url`; `exchanges`, in their order: `{path, headers, body, status}`, the body as text; and `stop`
  */
 export const startRecorder = async (target, { onStream = () => {}, refuses = () => false } = {}) => {
