@@ -136,7 +136,7 @@ export const steps = [
     run: ['npm', 'run', '-s', 'test:image'],
     envOfAll: { IMAGE_RELEASES: '2' },
     minutes: 45,
-    apart: testsBut('image', 'bench'),
+    apart: testsBut('image', 'bench', 'recipes'),
   },
   ...[oldest, newest].map((version) => ({
     name: `first start on Node.js ${version}`,

@@ -92,22 +92,13 @@ describe('on a service with a database and limits', () => {
     ['limits', { ran: 1, compared: 1 }],
     ['moderation', { ran: 20, compared: 3 }],
     ['erasure', { ran: 7, compared: 2 }],
-  ])(
-    '%s',
-    async (name, expected) => {
-      const env = { ...process.env, DATABASE_URL: url };
-      expectAll(await runGuide(`docs/${name}.md`, { address: service.base, folder, env }), expected);
-    },
-    GUIDE_MS,
-  );
-
-  test.each([
     ['transfer', { ran: 4, compared: 0 }],
     ['consumers', { ran: 6, compared: 0 }],
   ])(
     '%s',
     async (name, expected) => {
-      const cwd = await mkdtemp(join(directory, name));
+      // The last two write into the folder where they run.
+      const cwd = expected.compared > 0 ? '.' : await mkdtemp(join(directory, name));
       const env = { ...process.env, DATABASE_URL: url };
       expectAll(await runGuide(`docs/${name}.md`, { address: service.base, folder, env, cwd }), expected);
     },

@@ -2,15 +2,15 @@
  * @engines sqlite
  * @tier fast
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { guides } from '../../openapi/guide-catalogue.ts';
 import { renderMarkdown } from '../../openapi/markdown.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { blocksOf } from '../harness/documents/guide.ts';
+import { runShell } from '../harness/documents/sections.ts';
 
 // What README tells its readers to run, run as it stands against the service; only the port is another. And what it, and
 // docs/developing.md, refer to.
@@ -20,10 +20,10 @@ const PICTURE = 'docs/swagger-ui.png';
 
 const readme = await readFile('README.md', 'utf8');
 const developing = await readFile('docs/developing.md', 'utf8');
-const blocks = [...readme.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language = '', code = '']) => ({
-  language,
-  code,
-}));
+/** The calls by curl. */
+const calls = blocksOf(readme)
+  .map(({ text }) => text)
+  .filter((text) => /^curl .*\/api\//.test(text));
 
 let app: TestApp;
 let user: TestUser;
@@ -34,33 +34,15 @@ describe('README', () => {
   });
   afterAll(() => app.stop());
 
-  const run = async (command: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
-    // On a terminal, Jest has its workers color what they print.
-    const env = { ...process.env, FORCE_COLOR: undefined, GATEWAY_KEY: user.key };
-    const child = spawn(command, args, { cwd: resolve('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const [code] = (await once(child, 'close')) as [number];
-    return { code, stdout, stderr };
-  };
-
-  const here = (code: string): string => code.replaceAll('http://localhost:3000', app.url);
-
-  test.each(blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code }) => [code.split(' ', 2)[1], code]))(
-    'curl %s',
-    async (_address, code) => {
-      const { code: status, stdout } = await run('sh', ['-c', here(code ?? '')]);
-      expect(status).toBe(0);
-      expect(JSON.parse(stdout)).toMatchObject({ result: { data: { json: expect.any(Object) } } });
-    },
-  );
+  test.each(calls)('%s', async (call) => {
+    const script = call.replaceAll('http://localhost:3000', app.url);
+    const { code, stdout } = await runShell(script, { GATEWAY_KEY: user.key });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ result: { data: { json: expect.any(Object) } } });
+  });
 
   test('there are calls by curl with and without a key', () => {
-    expect(
-      blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code }) => code.includes('$GATEWAY_KEY')),
-    ).toEqual([false, true]);
+    expect(calls.map((call) => call.includes('$GATEWAY_KEY'))).toEqual([false, true]);
   });
 });
 

@@ -2,23 +2,15 @@
  * @engines sqlite
  * @tier fast
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { type Output, startApp, type TestUser } from '../harness/app/app.ts';
-import { withoutTable } from '../harness/app/database.ts';
+import { type Output, startApp } from '../harness/app/app.ts';
+
+// This tests games alone: test/content/publishing.test.ts tests what they share with image posts.
 
 const app = await startApp();
 afterAll(() => app.stop());
 
 const idsOf = (games: readonly { id: string }[]): string[] => games.map(({ id }) => id);
-
-/** How many games there are, all and of this author, as everyone sees it. */
-const countGames = async (author: TestUser) => {
-  const list = await app.call('game.list', { limit: 1, page: 1 });
-  const stats = await app.call('game.getTypeStats', {});
-  const { gameCount } = await app.call('user.getProfile', { id: author.id });
-  return { total: list.total, statsTotal: stats.total, gameCount };
-};
 
 /** The number of games by type. */
 const countsOf = ({ items }: Output<'game.getTypeStats'>) =>
@@ -131,45 +123,6 @@ describe('game.create', () => {
       { name: '🐉', slug: expect.stringMatching(/^t-[0-9a-f]{8}$/) },
     ]);
   });
-
-  test('counts for its author', async () => {
-    const author = await app.aUser();
-    const before = await countGames(author);
-    await app.aGame({}, author);
-    await app.aGame({}, author);
-    expect(await countGames(author)).toEqual({
-      total: before.total + 2,
-      statsTotal: before.statsTotal + 2,
-      gameCount: 2,
-    });
-  });
-
-  test('stores nothing when its last step fails, and tells the caller nothing of the reason', async () => {
-    const author = await app.aUser();
-    const before = await countGames(author);
-    const { dataSource } = app.context.db;
-    const database = { url: app.databaseUrl, run: (sql: string) => dataSource.query(sql) };
-    await withoutTable(database, 'game_tags', async () => {
-      const input = { title: 'half', gameType: 'half', tagNames: ['half stored'] };
-      const failure = await app.fail('game.create', input, 500, author.key);
-      expect(failure).toEqual({
-        message: 'Something went wrong on our side.',
-        code: -32603,
-        data: {
-          code: 'INTERNAL_SERVER_ERROR',
-          httpStatus: 500,
-          path: 'game.create',
-          reason: 'INTERNAL',
-          requestId: expect.any(String),
-          hint: 'Quote `requestId` when you report it.',
-          docs: '/errors#INTERNAL',
-        },
-        issues: [],
-      });
-    });
-    expect(await countGames(author)).toEqual(before);
-    expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['half-stored'])).toEqual([]);
-  });
 });
 
 describe('game.batchCreate', () => {
@@ -189,70 +142,6 @@ describe('game.batchCreate', () => {
     for (const game of items) expect(await app.call('game.getById', { id: game.id }, author.key)).toEqual(game);
     const listed = await app.call('game.list', { limit: 10, page: 1, tagSlugs: ['batch-order'], sortBy: 'oldest' });
     expect(idsOf(listed.items)).toEqual([items[0]?.id, items[2]?.id]);
-  });
-
-  test('takes 100 games', async () => {
-    const author = await app.aUser();
-    const games = Array.from({ length: 100 }, (_, n) => ({ title: `hundred ${n}`, tagNames: [`hundred ${n % 7}`] }));
-    const { items } = await app.call('game.batchCreate', { games }, author.key);
-    expect(items.map(({ title, tags }) => ({ title, tagNames: tags.map(({ name }) => name) }))).toEqual(games);
-    expect(new Set(idsOf(items)).size).toBe(100);
-    expect(await countGames(author)).toMatchObject({ gameCount: 100 });
-  });
-
-  test.each([
-    ['no game', 0, 'too_small'],
-    ['101 games', 101, 'too_big'],
-  ])('refuses %s', async (_, length, code) => {
-    const author = await app.aUser();
-    const games = Array.from({ length }, () => ({ title: 'x' }));
-    const { issues } = await app.fail('game.batchCreate', { games }, 400, author.key);
-    expect(issues).toEqual([{ path: '/games', code, message: expect.stringContaining(length === 0 ? '1' : '100') }]);
-    expect(await countGames(author)).toMatchObject({ gameCount: 0 });
-  });
-
-  test('names every fault of every faulty game and stores none', async () => {
-    const author = await app.aUser();
-    const before = await countGames(author);
-    const games = [
-      { title: 'good' },
-      { title: '', version: 'v1.0' },
-      { title: 'good too', tagNames: ['unborn'] },
-      { title: 'x', extraInfo: { downloads: [{ name: 'x', url: 'https://files.example.com/' }, { url: 'x' }] }, a: 1 },
-      { title: 'good as well' },
-    ];
-    const { issues, data } = await app.fail('game.batchCreate', { games }, 400, author.key);
-    expect(data.reason).toBe('VALIDATION_FAILED');
-    expect(issues.map(({ path, code }) => `${path} ${code}`).toSorted()).toEqual([
-      '/games/1/title too_small',
-      '/games/1/version invalid_format',
-      '/games/3/a unrecognized_keys',
-      '/games/3/extraInfo/downloads/1/name invalid_type',
-      '/games/3/extraInfo/downloads/1/url invalid_format',
-    ]);
-    expect(await countGames(author)).toEqual(before);
-    expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['unborn'])).toEqual([]);
-  });
-});
-
-describe('game.getById', () => {
-  test('counts views, which show without anything else happening', async () => {
-    const { id } = await app.aGame({ tagNames: ['viewed'] });
-    for (let n = 0; n < 3; n += 1) await app.call('game.getById', { id });
-    const deadline = Date.now() + 10_000;
-    let viewCount: number | undefined = 0;
-    while (viewCount !== 3 && Date.now() < deadline) {
-      await sleep(50);
-      const { items } = await app.call('game.list', { limit: 1, page: 1, tagSlugs: ['viewed'] });
-      viewCount = items[0]?.viewCount;
-    }
-    expect(viewCount).toBe(3);
-  });
-
-  test('does not count a view of a game that does not exist', async () => {
-    await app.fail('game.getById', { id: '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02' }, 404);
-    await app.context.routers.game.views.buffer.flush();
-    expect(await app.aGame()).toMatchObject({ viewCount: 0 });
   });
 });
 

@@ -1,4 +1,5 @@
 import { freePort } from '../harness/free-ports.mjs';
+import { postCall } from '../harness/http/post.mjs';
 
 /** Ends only what hangs: other checks run beside. */
 const READY_SECONDS = 180;
@@ -71,11 +72,7 @@ export class Container {
 
   /** Calls a procedure. @returns the status and, of a success, the output */
   async call(procedure, input, key) {
-    const response = await fetch(`${this.url}/api/trpc/${procedure}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...(key && { Authorization: `Bearer ${key}` }) },
-      body: JSON.stringify({ json: input }),
-    });
+    const response = await postCall(this.url, procedure, input, key);
     const { result } = await response.json();
     return { status: response.status, output: result?.data.json };
   }

@@ -7,11 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { Lacking } from '../recipes/support/lacking.mjs';
 
 const execute = promisify(execFile);
-
-/** Docker cannot run here. */
-export class Lacking extends Error {}
 
 /** The second works on any file system, but copies each layer. */
 const DRIVERS = ['overlay2', 'vfs'];

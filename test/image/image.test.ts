@@ -3,21 +3,15 @@
  * @tier fast
  */
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { startApp, type TestUser } from '../harness/app/app.ts';
-import { withoutTable } from '../harness/app/database.ts';
+import { startApp } from '../harness/app/app.ts';
+
+// This tests image posts alone: test/content/publishing.test.ts tests what they share with games.
 
 let clock = Date.parse('2026-04-01T12:00:00.000Z');
 const app = await startApp({ now: () => new Date(clock) });
 afterAll(() => app.stop());
 
 const picture = (n: number) => `https://images.example.com/${n}.webp`;
-
-/** How many posts there are, all and of this author, as everyone sees it. */
-const countPosts = async (author: TestUser) => {
-  const { total } = await app.call('image.list', { limit: 1, page: 1 });
-  const { imagePostCount } = await app.call('user.getProfile', { id: author.id });
-  return { total, imagePostCount };
-};
 
 /** The titles of the posts that have a tag, and their number as the list counts it. */
 const tagged = async (slug: string) => {
@@ -68,27 +62,6 @@ describe('image.create', () => {
     const post = await app.call('image.create', { title: 'x', images: [picture(1)] }, key);
     expect(post).toMatchObject({ description: null, tags: [] });
   });
-
-  test('counts for its author', async () => {
-    const author = await app.aUser();
-    const before = await countPosts(author);
-    await app.anImagePost({}, author);
-    expect(await countPosts(author)).toEqual({ total: before.total + 1, imagePostCount: 1 });
-  });
-
-  test('stores nothing when its last step fails', async () => {
-    const author = await app.aUser();
-    const before = await countPosts(author);
-    const { dataSource } = app.context.db;
-    const database = { url: app.databaseUrl, run: (sql: string) => dataSource.query(sql) };
-    await withoutTable(database, 'image_post_tags', async () => {
-      const input = { title: 'half', images: [picture(1)], tagNames: ['half posted'] };
-      const { data } = await app.fail('image.create', input, 500, author.key);
-      expect(data.reason).toBe('INTERNAL');
-    });
-    expect(await countPosts(author)).toEqual(before);
-    expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['half-posted'])).toEqual([]);
-  });
 });
 
 describe('the images of a post', () => {
@@ -133,58 +106,6 @@ describe('the images of a post', () => {
   });
 });
 
-describe('image.batchCreate', () => {
-  test('stores up to 100 posts in their order', async () => {
-    const author = await app.aUser();
-    const posts = Array.from({ length: 100 }, (_, n) => ({ title: `post ${n}`, images: [picture(n)] }));
-    const { items } = await app.call('image.batchCreate', { posts }, author.key);
-    expect(items.map(({ title, images }) => ({ title, images }))).toEqual(posts);
-    const { items: newest } = await app.call('image.list', { limit: 100, page: 1 });
-    expect(newest.map(({ id }) => id)).toEqual(items.map(({ id }) => id).toReversed());
-    expect(await countPosts(author)).toMatchObject({ imagePostCount: 100 });
-  });
-
-  test.each([
-    [0, 'too_small'],
-    [101, 'too_big'],
-  ])('refuses %d posts', async (length, code) => {
-    const { key } = await app.aUser();
-    const posts = Array.from({ length }, () => ({ title: 'x', images: [picture(1)] }));
-    const { issues } = await app.fail('image.batchCreate', { posts }, 400, key);
-    expect(issues).toEqual([{ path: '/posts', code, message: expect.any(String) }]);
-  });
-
-  test('names every fault of every faulty post and stores none', async () => {
-    const author = await app.aUser();
-    const before = await countPosts(author);
-    const posts = [
-      { title: 'good', images: [picture(1)], tagNames: ['unborn post'] },
-      { title: 'x', images: [] },
-      { title: 'good too', images: [picture(1)] },
-      { title: '', images: [picture(1), 'nowhere'] },
-      { title: 'good as well', images: [picture(1)] },
-    ];
-    const { issues } = await app.fail('image.batchCreate', { posts }, 400, author.key);
-    expect(issues.map(({ path, code }) => `${path} ${code}`)).toEqual([
-      '/posts/1/images too_small',
-      '/posts/3/title too_small',
-      '/posts/3/images/1 invalid_format',
-    ]);
-    expect(await countPosts(author)).toEqual(before);
-    expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['unborn-post'])).toEqual([]);
-  });
-});
-
-describe('image.getById', () => {
-  test('counts views', async () => {
-    const { id } = await app.anImagePost();
-    await app.call('image.getById', { id });
-    await app.call('image.getById', { id });
-    await app.context.routers.image.views.buffer.flush();
-    expect(await app.call('image.getById', { id })).toMatchObject({ viewCount: 2 });
-  });
-});
-
 describe('image.update', () => {
   test.each([
     ['title', { title: 'new title' }],
@@ -226,14 +147,7 @@ describe('image.update', () => {
     expect(await app.call('image.update', { id, description: '' }, author.key)).toMatchObject({ description: '' });
   });
 
-  test('changes nothing when nothing is given', async () => {
-    const author = await app.aUser();
-    const post = await app.anImagePost({ description: 'old', tagNames: ['still'] }, author);
-    clock += 1000;
-    expect(await app.call('image.update', { id: post.id }, author.key)).toEqual(post);
-  });
-
-  test('changes nothing when it has all that is given', async () => {
+  test('changes nothing when it has all that is given, or nothing is', async () => {
     const author = await app.aUser();
     const same = {
       title: 'same',
@@ -243,7 +157,7 @@ describe('image.update', () => {
     };
     const post = await app.anImagePost(same, author);
     clock += 1000;
-    for (const changes of [same, { title: 'same' }, { images: same.images }, { tagNames: ['ONE', 'two', 'One'] }]) {
+    for (const changes of [{}, same, { title: 'same' }, { images: same.images }, { tagNames: ['ONE', 'two', 'One'] }]) {
       expect(await app.call('image.update', { id: post.id, ...changes }, author.key)).toEqual(post);
     }
     const turned = await app.call('image.update', { id: post.id, tagNames: ['Two', 'One'] }, author.key);

@@ -13,7 +13,8 @@ import { replaced, startPrometheus } from './prometheus.mjs';
 import { installedPrometheus } from '../harness/jest/available.mjs';
 import { CONFINED, variables } from './container.mjs';
 import { freePort } from '../harness/free-ports.mjs';
-import { Lacking } from './docker.mjs';
+import { postCall } from '../harness/http/post.mjs';
+import { Lacking } from '../recipes/support/lacking.mjs';
 import { projectOf } from './manifests.mjs';
 
 const CALLERS = 6;
@@ -63,11 +64,7 @@ const callers = (url) => {
   const call = async () => {
     while (!isOver) {
       try {
-        const response = await fetch(`${url}/api/trpc/game.list`, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ json: { limit: 5, page: 1 } }),
-        });
+        const response = await postCall(url, 'game.list', { limit: 5, page: 1 });
         const body = await response.text();
         if (response.status === 200) seen.answered += 1;
         else if (response.status === 503 && body.includes('"OVERLOADED"')) {

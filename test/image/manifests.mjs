@@ -2,12 +2,22 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
+import { goTools, pythonWith } from '../recipes/support/tools.mjs';
 import { checkCompose, checkKubernetes, podsOf } from './guide.mjs';
-import { goTools, kubernetesValidate } from './tools.mjs';
 
 const execute = promisify(execFile);
+const tools = fileURLToPath(new URL('tools/', import.meta.url));
+
+/** Runs `compose` or `kustomize`, as their makers' own modules build them. @returns what it printed @throws Lacking */
+const runTool = async (name, args, options) => {
+  const sources = ['./compose', 'sigs.k8s.io/kustomize/kustomize/v5'];
+  const folder = await goTools('image/go', tools, sources, ['compose/main.go']);
+  return (await execute(join(folder, name), args, options)).stdout;
+};
+
 /** The oldest version that takes all of it, and the newest one that the checker knows. */
 const KUBERNETES = ['1.31', '1.37'];
 
@@ -19,11 +29,8 @@ const PASSWORDS = {
 
 /** The services of the Compose project with all its profiles, as Compose reads it. @throws Lacking, Error with what is wrong */
 export const projectOf = async (root, env = PASSWORDS) => {
-  const { stdout } = await execute(join(await goTools(), 'compose'), [join(root, 'compose.yaml'), 'observe'], {
-    cwd: root,
-    env: { PATH: process.env.PATH, ...env },
-  });
-  return JSON.parse(stdout).services;
+  const options = { cwd: root, env: { PATH: process.env.PATH, ...env } };
+  return JSON.parse(await runTool('compose', [join(root, 'compose.yaml'), 'observe'], options)).services;
 };
 
 export const compose = async ({ root }) => {
@@ -45,7 +52,7 @@ export const compose = async ({ root }) => {
 };
 
 /** What a kustomization comes to. */
-const customized = async (folder) => (await execute(join(await goTools(), 'kustomize'), ['build', folder])).stdout;
+const customized = (folder) => runTool('kustomize', ['build', folder]);
 
 const imagesOf = (objects) => new Set(podsOf(objects).flatMap(({ spec }) => spec.containers.map(({ image }) => image)));
 
@@ -55,9 +62,11 @@ export const kubernetes = async ({ root, work, release, version }) => {
   const stdout = await customized(join(root, 'deploy/kubernetes'));
   const file = join(work, 'kubernetes.yaml');
   writeFileSync(file, stdout);
-  const [python, ...module] = await kubernetesValidate();
+  // It holds the schemas of Kubernetes.
+  const python = await pythonWith('image/kubernetes-validate', join(tools, 'requirements.txt'), '--require-hashes');
+  const checker = ['-m', 'kubernetes_validate', '--strict', '--quiet', '--kubernetes-version'];
   for (const one of KUBERNETES) {
-    await execute(python, [...module, '--strict', '--quiet', '--kubernetes-version', one, file]).catch((error) => {
+    await execute(python, [...checker, one, file]).catch((error) => {
       assert.fail(`Kubernetes ${one}: ${error.stdout}${error.stderr}`);
     });
   }

@@ -1,24 +1,15 @@
 // The image that a release has, made of the last commit in clones of the repository, on a stand-in for its base.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { IMAGE_COMMANDS } from '../../.ci/release/image.mjs';
 import { LAYER, addImage, archive, blobIn, digestOf, makeLayout, pack } from '../../.ci/release/oci.mjs';
 import { lackingCommands } from '../../openapi/sdk/languages.mjs';
-import { Lacking } from './docker.mjs';
+import { cloneTo } from '../recipes/support/clone.mjs';
+import { Lacking } from '../recipes/support/lacking.mjs';
 import { npmrc } from './npmrc.mjs';
 
 const execute = promisify(execFile);
@@ -78,9 +69,7 @@ export const makeRelease = async ({ root, work, archive: base }, name, image = '
   const lacking = lackingCommands({ needs: IMAGE_COMMANDS });
   if (lacking.length > 0) throw new Lacking(`this machine lacks ${lacking.join(', ')}`);
   const clone = join(work, name);
-  execFileSync('git', ['clone', '--quiet', root, clone]);
-  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
-  appendFileSync(join(clone, '.git/info/exclude'), 'node_modules\n');
+  cloneTo(root, clone);
   const secret = join(work, `npmrc-${name}`);
   writeFileSync(secret, npmrc(), { mode: 0o600 });
   const out = join(work, `release-${name}`);

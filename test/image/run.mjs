@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { printTable } from '../clients/sdk/report.mjs';
 import { cacheFolder } from '../harness/jest/available.mjs';
+import { Lacking } from '../recipes/support/lacking.mjs';
+import { chosenOf, doStep, printRows } from '../recipes/support/steps.mjs';
 import { checks } from './checks.mjs';
 import { Container } from './container.mjs';
-import { Lacking, startDocker } from './docker.mjs';
+import { startDocker } from './docker.mjs';
 import { build } from './guide.mjs';
 import { baseArchive, makeRelease } from './release.mjs';
 
@@ -31,14 +32,7 @@ const BASE_SETTINGS = [
   'CMD ["node"]',
 ];
 
-const chosen = process.argv.slice(2);
-const unknown = chosen.find((name) => !(name in checks));
-if (unknown !== undefined) {
-  console.error(`There is no check ${unknown}: there are ${Object.keys(checks).join(', ')}.`);
-  process.exit(2);
-}
-
-const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`;
+const chosen = chosenOf('check', Object.keys(checks));
 
 /** Puts the stand-in where the Dockerfile looks for the real image. @returns the same for a release */
 const importBase = async (docker, tag) => {
@@ -55,21 +49,7 @@ const importBase = async (docker, tag) => {
   return archive;
 };
 
-/** Makes a step. @returns how it went, a row of the table */
-const step = async (check, act) => {
-  const start = performance.now();
-  const row = { check, result: 'ok', time: '', what: '' };
-  try {
-    row.what = (await act()) ?? '';
-  } catch (error) {
-    const isLacking = error instanceof Lacking;
-    console.error(`!!! ${check} ${isLacking ? 'is NOT made' : 'failed'}: ${isLacking ? error.message : error.stack}`);
-    row.result = isLacking ? 'skipped' : 'FAILED';
-    [row.what] = error.message.split('\n', 1);
-  }
-  row.time = secondsSince(start);
-  return row;
-};
+const step = (name, act) => doStep('check', name, act);
 
 /** Makes some checks, several at a time since most of them wait. @returns their rows, in order */
 const makeAll = async (names, make) => {
@@ -102,7 +82,7 @@ const testAll = async (docker, work) => {
     return `${image}, loaded by Docker`;
   });
   if (released.result !== 'ok') return [built, released];
-  const names = Object.keys(checks).filter((name) => chosen.length === 0 || chosen.includes(name));
+  const names = Object.keys(checks).filter((name) => chosen.includes(name));
   const rows = await makeAll(names, async (name) => {
     const containers = [];
     const start = async (options) => {
@@ -127,11 +107,8 @@ try {
   } finally {
     await docker.stop();
   }
-  console.log();
-  printTable(rows);
-  const failed = rows.filter(({ result }) => result === 'FAILED').length;
-  const skipped = rows.filter(({ result }) => result === 'skipped').length;
-  console.log(`\n${rows.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`);
+  const { passed, failed, skipped } = printRows(rows);
+  console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
   if (failed > 0) process.exitCode = 1;
 } catch (error) {
   if (!(error instanceof Lacking)) throw error;

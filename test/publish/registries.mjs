@@ -10,7 +10,7 @@ import { filesIn } from '../../.ci/release/files.mjs';
 import { readSettings } from '../../openapi/sdk/settings.mjs';
 import { freePorts } from '../harness/free-ports.mjs';
 import { serve } from '../recipes/support/shell.mjs';
-import { fetched, need } from '../recipes/support/tools.mjs';
+import { need, npmPackages, pythonWith } from '../recipes/support/tools.mjs';
 import { startCrates } from './crates.mjs';
 
 const run = promisify(execFile);
@@ -19,22 +19,10 @@ const settings = readSettings();
 const PACKAGES = ['content-gateway', settings.typescript.package];
 export const PUBLISHER = { name: 'publisher', password: 'password-of-a-publisher' };
 
-const verdaccioProgram = async () => {
-  const pins = ['package.json', 'package-lock.json'].map((file) => join(tools, file));
-  const folder = await fetched('publish-npm', pins, (cwd) =>
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 900_000 }),
-  );
-  return join(folder, 'node_modules/.bin/verdaccio');
-};
+const verdaccioProgram = async () => join(await npmPackages('publish-npm', tools), '.bin/verdaccio');
 
-const pypiserverPython = async () => {
-  const folder = await fetched('publish-python', [join(tools, 'requirements.txt')], async (cwd) => {
-    await run('python3', ['-m', 'venv', cwd], { timeout: 900_000 });
-    const install = ['install', '-q', '--no-deps', '--require-hashes', '-r', join(cwd, 'requirements.txt')];
-    await run(join(cwd, 'bin/pip'), install, { timeout: 900_000 });
-  });
-  return join(folder, 'bin/python');
-};
+const pypiserverPython = () =>
+  pythonWith('publish-python', join(tools, 'requirements.txt'), '--no-deps', '--require-hashes');
 
 const configured = async (name) => (await run('npm', ['config', 'get', name])).stdout.trim();
 

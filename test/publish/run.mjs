@@ -3,28 +3,19 @@
 // are away, versions that are there otherwise, files that were changed and a wrong tag are refused, and nothing is published; what
 // broke off is published by the same command.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import {
-  appendFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { filesIn } from '../../.ci/release/files.mjs';
 import { freePort } from '../harness/free-ports.mjs';
+import { cloneTo } from '../recipes/support/clone.mjs';
 import { goTool } from '../recipes/support/tools.mjs';
-import { run } from '../recipes/support/shell.mjs';
+import { run, serve } from '../recipes/support/shell.mjs';
 import { startRegistries } from './registries.mjs';
-import { followQuickStart, languages, newcomer, startByNpx } from './strangers.mjs';
+import { startQuickly, languages, newcomer, startByNpx } from './strangers.mjs';
 import { startRunner, steps } from './workflow.mjs';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
@@ -76,30 +67,11 @@ const changedCopyOf = async (release, folder) => {
   return join(folder, 'changed');
 };
 
-/** Ends the lines of a step when they have printed what matches. */
-const breakOff = async (lines, pattern, { cwd, env }) => {
-  const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', lines], {
-    cwd,
-    env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  for await (const text of child.stdout.setEncoding('utf8')) {
-    output += text;
-    if (pattern.test(output)) process.kill(-Number(child.pid), 'SIGKILL');
-  }
-  if (child.signalCode === null && child.exitCode === null) await once(child, 'exit');
-  assert.equal(child.signalCode, 'SIGKILL', output);
-};
-
 const folder = mkdtempSync(join(tmpdir(), 'content-gateway-publish-test-'));
 const began = performance.now();
 const say = (text) => console.log(`${((performance.now() - began) / 1000).toFixed(0)} s: ${text}`);
 const workspace = join(folder, 'clone');
-execFileSync('git', ['clone', '--quiet', repository, workspace]);
-symlinkSync(join(repository, 'node_modules'), join(workspace, 'node_modules'));
-appendFileSync(join(workspace, '.git/info/exclude'), 'node_modules\n');
+cloneTo(repository, workspace);
 mkdirSync(join(folder, 'tmp'));
 mkdirSync(join(folder, 'publisher'));
 
@@ -214,7 +186,9 @@ try {
   );
   assert.deepEqual(await registries.holdings(), nothing);
 
-  await breakOff(steps.get('Publish').run, /^published: /m, { cwd: workspace, env: runner.envOf('Publish', given) });
+  const options = { cwd: workspace, env: runner.envOf('Publish', given) };
+  const publishing = await serve(steps.get('Publish').run, /^(published): /m, options);
+  assert.equal(await publishing.stop('SIGKILL'), 'SIGKILL', publishing.output());
   const half = await registries.holdings();
   assert.deepEqual([half.rust.length, half.image.length], [1, 0], JSON.stringify(half));
   const { output: rest } = await publish();
@@ -282,7 +256,7 @@ try {
     const left = languages.filter((language) => !strangers.includes(language));
     if (left.length > 0) say(`no stranger of ${left.join(', ')}: say PUBLISH_STRANGERS=${languages.join()}`);
     for (const language of strangers) {
-      await followQuickStart(language, { ...registries, proxy }, folder, sandbox.url);
+      await startQuickly(language, { ...registries, proxy }, folder, sandbox.url);
       say(`the quick start for ${language} works`);
     }
   } finally {

@@ -4,11 +4,11 @@ import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify } from 'node:util';
+import { startRecorder } from '../harness/http/recorder.mjs';
 import { root } from './support/clone.mjs';
 import { operations } from './support/document.mjs';
 import { Lacking } from './support/lacking.mjs';
 import { generatorPackages, generatorPython, goTool, need } from './support/tools.mjs';
-import { startReluctant } from './support/reluctant.mjs';
 
 const execute = promisify(execFile);
 const LIMIT = { timeout: 900_000, maxBuffer: 2 ** 26 };
@@ -94,17 +94,21 @@ const message = () => {
  * while each of its calls fails at first, so it has to try again, with the same key.
  */
 const callByGuide = async ([command, ...args], { folder, gateway, title, env }) => {
-  const reluctant = await startReluctant(gateway.url);
+  const keyOf = (headers) => headers['idempotency-key'];
+  const attemptsOf = (key, exchanges) => exchanges.filter(({ headers }) => keyOf(headers) === key).length;
+  const refuses = (headers, before) => attemptsOf(keyOf(headers), before) === 0;
+  const recorder = await startRecorder(gateway.url, { refuses });
   try {
-    const own = { ...env, GATEWAY_URL: reluctant.url, TITLE: title, MESSAGE: message() };
+    const own = { ...env, GATEWAY_URL: recorder.url, TITLE: title, MESSAGE: message() };
     const { stdout } = await execute(command, args, { ...LIMIT, cwd: folder, env: own });
     const wanted = [title, title, title, 'webhook.test', 'refused', 'refused', 'refused'];
     if (!isDeepStrictEqual(stdout.trim().split('\n'), wanted)) throw new Error(`it printed:\n${stdout}`);
-    const attempts = [...reluctant.attempts.values()];
+    const keys = new Set(recorder.exchanges.map(({ headers }) => keyOf(headers)));
+    const attempts = [...keys].map((key) => attemptsOf(key, recorder.exchanges));
     if (attempts.length !== 5 || attempts.some((count) => count !== 2))
       throw new Error(`attempts: ${attempts.join(', ')}`);
   } finally {
-    await reluctant.stop();
+    await recorder.stop();
   }
 };
 

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { machineOf, packageOf, root } from './support/clone.mjs';
 import { freePort } from '../harness/free-ports.mjs';
+import { postCall } from '../harness/http/post.mjs';
 import { run } from './support/shell.mjs';
 import { readYaml } from './support/yaml.mjs';
 
@@ -37,12 +38,7 @@ const told = (junit) => `${countOf(junit, 'tests')} checks (${countOf(junit, 'sk
 
 /** The consumers whose contracts a gateway keeps for the sandbox's user. */
 const publishedAt = async ({ url, key }) => {
-  const reply = await fetch(`${url}/api/trpc/consumerContract.list`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
-    body: '{"json":{}}',
-  });
-  const { result } = await reply.json();
+  const { result } = await (await postCall(url, 'consumerContract.list', {}, key)).json();
   return result.data.json.items.map(({ consumer }) => consumer);
 };
 

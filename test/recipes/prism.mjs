@@ -1,19 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { document, faultOf, operations } from './support/document.mjs';
-import { blocksOf, versionInGuide } from './support/guide.mjs';
+import { blocksAfterInstall } from './support/guide.mjs';
 import { freePort } from '../harness/free-ports.mjs';
+import { postCall } from '../harness/http/post.mjs';
 import { run, serve } from './support/shell.mjs';
-import { packages, pinned } from './support/tools.mjs';
+import { packages } from './support/tools.mjs';
 
-const NAME = '@stoplight/prism-cli';
 const LISTENING = /listening on (http:\S+)/;
 
-const call = async (base, { path }, body, key) => {
-  const response = await fetch(`${base}${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...(key ? { Authorization: `Bearer ${key}` } : {}) },
-    body: JSON.stringify(body),
-  });
+const call = async (base, { id }, { json }, key) => {
+  const response = await postCall(base, id, json, key);
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
   const received = await (isStream ? response.text() : response.json());
   return { status: response.status, body: received, violations: response.headers.get('sl-violations') };
@@ -66,10 +62,7 @@ const checkProxy = async (proxy, key) => {
 };
 
 export const recipe = async ({ gateway, folder, env }) => {
-  if (versionInGuide(NAME) !== pinned[NAME])
-    throw new Error(`docs/ci.md names another ${NAME} than tools/package.json`);
-  const [install, fetchDocument, mockLines, proxyLines] = blocksOf('Prism');
-  if (!install.startsWith('npm install')) throw new Error('The first lines of the guide on Prism install it.');
+  const [fetchDocument, mockLines, proxyLines] = blocksAfterInstall('Prism', '@stoplight/prism-cli');
   const PATH = `${await packages()}/.bin:${env.PATH}`;
   const options = async () => ({ cwd: folder, env: { ...env, PATH, MOCK_PORT: String(await freePort()) } });
   await run(fetchDocument, await options());

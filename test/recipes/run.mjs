@@ -7,21 +7,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { printTable } from '../clients/sdk/report.mjs';
-import { Lacking } from './support/lacking.mjs';
 import { KEY, startSandbox } from './support/sandbox.mjs';
+import { chosenOf, doStep, printRows, secondsSince } from './support/steps.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const names = readdirSync(new URL('.', import.meta.url))
   .filter((file) => file.endsWith('.mjs') && file !== 'run.mjs')
   .map((file) => basename(file, '.mjs'));
 
-const chosen = process.argv.slice(2);
-const unknown = chosen.find((name) => !names.includes(name));
-if (unknown !== undefined) {
-  console.error(`There is no recipe ${unknown}: there are ${names.join(', ')}.`);
-  process.exit(2);
-}
+const chosen = chosenOf('recipe', names);
 
 const settings = readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm);
 /** What would steer a gateway, and what `npm run` tells of the package that it runs in. */
@@ -42,11 +36,7 @@ const play = async (name) => {
   const { url, stop } = await startSandbox();
   try {
     const gateway = { url, key: KEY };
-    return { result: 'ok', what: await recipe({ gateway, folder, env: environmentOf(gateway) }) };
-  } catch (error) {
-    const isLacking = error instanceof Lacking;
-    console.error(`!!! ${name} ${isLacking ? 'is not run' : 'failed'}: ${isLacking ? error.message : error.stack}`);
-    return { result: isLacking ? 'skipped' : 'FAILED', what: error.message.split('\n', 1)[0] };
+    return await recipe({ gateway, folder, env: environmentOf(gateway) });
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });
@@ -54,23 +44,16 @@ const play = async (name) => {
 };
 
 const began = performance.now();
-const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`;
 
 // What is served is never older than its source; types are left to `npm run typecheck`.
 const built = spawnSync(process.execPath, ['.ci/build-if-stale.mjs', '--no-check'], { cwd: root, stdio: 'inherit' });
 if (built.status !== 0) process.exit(1);
 
 const rows = [];
-for (const name of chosen.length > 0 ? chosen : names) {
-  const start = performance.now();
-  rows.push({ recipe: name, ...(await play(name)), time: secondsSince(start) });
-}
-console.log();
-printTable(rows.map(({ recipe, result, time, what }) => ({ recipe, result, time, what })));
-
-const count = (wanted) => rows.filter(({ result }) => result === wanted).length;
-const skipped = process.env.CI === 'true' ? 0 : count('skipped');
-const failed = rows.length - count('ok') - skipped;
+for (const name of chosen) rows.push(await doStep('recipe', name, () => play(name)));
+const { passed, ...count } = printRows(rows);
+const skipped = process.env.CI === 'true' ? 0 : count.skipped;
+const failed = rows.length - passed - skipped;
 console.log(`\nAll in ${secondsSince(began)}`);
-console.log(`Recipes: ${count('ok')} passed, ${failed} failed, ${skipped} skipped`);
+console.log(`Recipes: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -53,33 +53,29 @@ describe('error pages', () => {
     }
   };
 
-  /** One failure of each way to the wire. */
-  const ways: [string, Reason, (app: TestApp) => Promise<Data>][] = [
-    [
-      'a call',
-      'GAME_NOT_FOUND',
-      async (app) => dataOf(await post(app, '/api/trpc/game.getById', {}, '{"json":{"id":"x"}}')),
-    ],
+  const byId = '{"json":{"id":"x"}}';
+  /** The JSON that a text of HTTP ends with. */
+  const jsonIn = (text: string): unknown =>
+    JSON.parse(/\{[^]*\}/.exec(text.slice(text.indexOf('\r\n\r\n')))?.[0] ?? '');
+
+  /** One failure of each way to the wire: what comes back. */
+  const ways: [string, Reason, (app: TestApp) => Promise<unknown>][] = [
+    ['a call', 'GAME_NOT_FOUND', (app) => post(app, '/api/trpc/game.getById', {}, byId)],
     [
       'a call by GET',
       'VALIDATION_FAILED',
-      async (app) =>
-        dataOf((await sendRaw(app.url, '/api/trpc/game.list?input=%7B%22json%22%3A1%7D', { method: 'GET' })).body),
+      async ({ url }) => (await sendRaw(url, '/api/trpc/game.list?input=%7B%22json%22%3A1%7D', { method: 'GET' })).body,
     ],
-    [
-      'a call with a key',
-      'KEY_MALFORMED',
-      async (app) => dataOf(await post(app, '/api/trpc/game.list', { Authorization: 'Bearer x' })),
-    ],
+    ['a call with a key', 'KEY_MALFORMED', (app) => post(app, '/api/trpc/game.list', { Authorization: 'Bearer x' })],
     [
       'a batch as a whole',
       'BATCH_TOO_LARGE',
-      async (app) => dataOf(await post(app, `/api/trpc/${Array(21).fill('user.me').join()}?batch=1`)),
+      (app) => post(app, `/api/trpc/${Array(21).fill('user.me').join()}?batch=1`),
     ],
     [
       'a call of a batch',
       'KEY_MISSING',
-      async (app) => dataOf(((await post(app, '/api/trpc/user.me,game.getTypeStats?batch=1')) as unknown[])[0]),
+      async (app) => ((await post(app, '/api/trpc/user.me,game.getTypeStats?batch=1')) as unknown[])[0],
     ],
     [
       'a call of a batch as JSON lines',
@@ -87,53 +83,39 @@ describe('error pages', () => {
       async (app) => {
         const line = await post(app, '/api/trpc/user.me?batch=1', { 'trpc-accept': 'application/jsonl' });
         const { json } = line as { json: [[[{ error: { data: Data } }]]] };
-        return json[0][0][0].error.data;
+        return { error: { json: json[0][0][0].error } };
       },
     ],
-    ['a path that is no procedure', 'PROCEDURE_NOT_FOUND', async (app) => dataOf(await post(app, '/api/trpc/no.such'))],
-    ['a path outside of the API', 'ROUTE_NOT_FOUND', async (app) => dataOf(await post(app, '/no-such'))],
-    ['a method that a page has not', 'METHOD_NOT_SUPPORTED', async (app) => dataOf(await post(app, '/errors'))],
-    [
-      'what is no HTTP',
-      'BAD_HTTP_REQUEST',
-      async (app) => dataOf(JSON.parse((await writeRaw(app.url, 'NONSENSE\r\n\r\n')).split('\r\n\r\n')[1] ?? '')),
-    ],
+    ['a path that is no procedure', 'PROCEDURE_NOT_FOUND', (app) => post(app, '/api/trpc/no.such')],
+    ['a path outside of the API', 'ROUTE_NOT_FOUND', (app) => post(app, '/no-such')],
+    ['a method that a page has not', 'METHOD_NOT_SUPPORTED', (app) => post(app, '/errors')],
+    ['what is no HTTP', 'BAD_HTTP_REQUEST', async ({ url }) => jsonIn(await writeRaw(url, 'NONSENSE\r\n\r\n'))],
     [
       'HTTP without a host',
       'BAD_HTTP_REQUEST',
-      async (app) =>
-        dataOf(
-          JSON.parse(
-            (await writeRaw(app.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'))
-              .replace(/^[^]*?\r\n\r\n[^{]*/, '')
-              .replace(/[^}]*$/, ''),
-          ),
-        ),
+      async ({ url }) => jsonIn(await writeRaw(url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n')),
     ],
     [
       'a fault of the sandbox',
       'RATE_LIMITED',
-      async (app) => dataOf(await post(app, '/api/trpc/game.getTypeStats', { 'X-Sandbox-Status': '429' })),
+      (app) => post(app, '/api/trpc/game.getTypeStats', { 'X-Sandbox-Status': '429' }),
     ],
     [
       'a fault of the sandbox after the work',
       'INTERNAL',
-      async (app) => dataOf(await post(app, '/api/trpc/game.getTypeStats', { 'X-Sandbox-Fault': 'after=500' })),
+      (app) => post(app, '/api/trpc/game.getTypeStats', { 'X-Sandbox-Fault': 'after=500' }),
     ],
     [
       'a call that there is no room for',
       'OVERLOADED',
-      (app) =>
-        crowded(app, 'game.getById', async () =>
-          dataOf(await post(app, '/api/trpc/game.getById', {}, '{"json":{"id":"x"}}')),
-        ),
+      (app) => crowded(app, 'game.getById', () => post(app, '/api/trpc/game.getById', {}, byId)),
     ],
   ];
 
   describe.each(ways)('a failure of %s', (_way, reason, provoke) => {
     test('names its page, by the path or the public address', async () => {
-      expect(await provoke(local)).toMatchObject({ reason, docs: docsOf(reason) });
-      expect(await provoke(published)).toMatchObject({ reason, docs: `${PUBLIC_URL}/errors#${reason}` });
+      expect(dataOf(await provoke(local))).toMatchObject({ reason, docs: docsOf(reason) });
+      expect(dataOf(await provoke(published))).toMatchObject({ reason, docs: `${PUBLIC_URL}/errors#${reason}` });
     });
   });
 
@@ -158,13 +140,6 @@ describe('error pages', () => {
       // Whatever the page links to on itself is there.
       for (const [, target] of String(body).matchAll(/href="#([\w-]+)"/g)) expect(body).toContain(` id="${target}"`);
     });
-
-    test('has a policy that allows nothing inline', async () => {
-      const { headers, body } = await sendRaw(local.url, '/errors', { method: 'GET' });
-      expect(headers['content-security-policy']).toContain("default-src 'none'");
-      expect(headers['content-security-policy']).not.toContain('unsafe');
-      expect(body).not.toMatch(/<style|<script>| style="| on\w+="/);
-    });
   });
 
   describe('/errors.json', () => {
@@ -188,26 +163,4 @@ describe('error pages', () => {
       );
     });
   });
-
-  test.each(['/errors', '/errors.json', '/assets/errors.css', '/assets/errors.js'])(
-    '%s is sent once to who asks again, and can only be read',
-    async (path) => {
-      const first = await sendRaw(local.url, path, { method: 'GET' });
-      const etag = String(first.headers.etag);
-      expect(etag).toMatch(/^"[\w-]+"$/);
-      expect(await sendRaw(local.url, path, { method: 'GET', headers: { 'If-None-Match': etag } })).toMatchObject({
-        status: 304,
-        body: '',
-      });
-      expect(await sendRaw(local.url, path, { method: 'HEAD' })).toMatchObject({
-        status: 200,
-        body: '',
-        headers: { etag },
-      });
-      expect(await sendRaw(local.url, path, { method: 'DELETE' })).toMatchObject({
-        status: 405,
-        headers: { allow: 'GET, HEAD' },
-      });
-    },
-  );
 });

@@ -6,10 +6,8 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import supertest from 'supertest';
-import { createApp } from '../../src/app/app.ts';
-import { type Config, readConfig } from '../../src/config/config.ts';
-import { startApp } from '../harness/app/app.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { startApp, withSettings } from '../harness/app/app.ts';
 import { sendRaw } from '../harness/http/raw-http.ts';
 
 // `/`, in HTML and in JSON, and what makes the pages the operator's.
@@ -20,10 +18,6 @@ describe('start page', () => {
   afterAll(() => app.stop());
 
   const get = (headers: Record<string, string> = {}) => sendRaw(app.url, '/', { method: 'GET', headers });
-
-  /** The same service with other settings. */
-  const withConfig = (settings: Partial<Config>) =>
-    supertest(createApp({ ...app.context, config: { ...app.context.config, ...settings } }));
 
   const HTML = 'text/html; charset=utf-8';
   const JSON_TYPE = 'application/json; charset=utf-8';
@@ -79,14 +73,16 @@ describe('start page', () => {
     });
 
     test('leads on from the public address', async () => {
-      const { links } = await asJson(withConfig({ publicUrl: 'https://api.example.com/base' }));
+      const { links } = await asJson(withSettings(app, { publicUrl: 'https://api.example.com/base' }));
       expect(Object.values(links).filter((one) => !one.startsWith('https://api.example.com/base/'))).toEqual([]);
     });
 
     test('believes proxies only as far as they are trusted', async () => {
       const told = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'api.example.com', Host: 'inner:1' };
-      expect((await asJson(withConfig({}), told)).links['live']).toBe('http://inner:1/healthz');
-      expect((await asJson(withConfig({ trustProxy: 1 }), told)).links['live']).toBe('https://api.example.com/healthz');
+      expect((await asJson(withSettings(app, {}), told)).links['live']).toBe('http://inner:1/healthz');
+      expect((await asJson(withSettings(app, { trustProxy: 1 }), told)).links['live']).toBe(
+        'https://api.example.com/healthz',
+      );
     });
 
     test.each(['a$(id)', "a'b", 'a&b', 'a!b'])('is relative where the host is "%s"', async (host) => {
@@ -97,11 +93,11 @@ describe('start page', () => {
     });
 
     test('tells of the sandbox where there is one', async () => {
-      expect((await asJson(withConfig({ sandbox: true }))).links['sandbox']).toMatch(/\/sandbox$/);
-      const { text } = await withConfig({ sandbox: true }).get('/');
+      expect((await asJson(withSettings(app, { sandbox: true }))).links['sandbox']).toMatch(/\/sandbox$/);
+      const { text } = await withSettings(app, { sandbox: true }).get('/');
       expect(text).toContain('This is a sandbox');
       expect(text).not.toContain('seed');
-      expect((await withConfig({ sandbox: true, sandboxSeed: 7 }).get('/')).text).toContain('by the seed 7');
+      expect((await withSettings(app, { sandbox: true, sandboxSeed: 7 }).get('/')).text).toContain('by the seed 7');
     });
   });
 
@@ -118,7 +114,7 @@ describe('start page', () => {
       BRAND_CONTACT: 'mailto:help@example.com',
       BRAND_TERMS: 'https://example.com/terms?a=1&b=2',
     });
-    const { text } = await withConfig({ brand }).get('/');
+    const { text } = await withSettings(app, { brand }).get('/');
     expect(text).toContain('<title>Games &amp; &lt;Images&gt;</title>');
     expect(text).toContain('<a href="mailto:help@example.com">Contact</a>');
     expect(text).toContain('<a href="https://example.com/terms?a=1&amp;b=2">Terms</a>');
@@ -133,7 +129,7 @@ describe('start page', () => {
       ['png', Buffer.from('\x89PNG\r\n\x1A\n', 'latin1'), 'image/png'],
     ] as const)('of the operator, %s, is the icon, too, and runs nothing', async (type, bytes, mediaType) => {
       const brand = { ...app.context.config.brand, logo: { type, bytes } };
-      const http = withConfig({ brand });
+      const http = withSettings(app, { brand });
       for (const path of ['/favicon.ico', `/assets/logo.${type}`]) {
         const { status, headers, body } = await http
           .get(path)
@@ -155,7 +151,7 @@ describe('start page', () => {
 
     test('of ours is in the operator’s color, as are the pages', async () => {
       const brand = { ...app.context.config.brand, color: '#fff7c2' };
-      const http = withConfig({ brand });
+      const http = withSettings(app, { brand });
       expect(String((await http.get('/assets/logo.svg')).body)).toContain('fill="#fff7c2"');
       expect((await http.get('/assets/brand.css')).text).toContain('--brand: #fff7c2');
     });

@@ -3,11 +3,9 @@
  * @tier fast
  */
 import { afterAll, describe, expect, test } from '@jest/globals';
-import supertest from 'supertest';
-import { createApp } from '../../src/app/app.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { sandboxKeys } from '../../src/sandbox/sandbox.ts';
-import { startApp } from '../harness/app/app.ts';
+import { startApp, withSettings } from '../harness/app/app.ts';
 
 // What the pages tell somebody who has only the address of a service: where a key comes from, where the source is.
 
@@ -18,7 +16,7 @@ const SOURCE = 'https://git.example.com/gateway?a=1&b=(2)';
 /** The same service with other settings. */
 const serviceOf = (settings: Partial<Config>, environment: Record<string, string> = {}) => {
   const { brand } = readConfig(environment);
-  const http = supertest(createApp({ ...app.context, config: { ...app.context.config, brand, ...settings } }));
+  const http = withSettings(app, { brand, ...settings });
   return async (path: string): Promise<string> => (await http.get(path).set('Accept', 'text/html').expect(200)).text;
 };
 
@@ -101,8 +99,10 @@ describe('a service tells its readers', () => {
     test('to programs', async () => {
       const get = async (environment: Record<string, string>) => {
         const { brand } = readConfig(environment);
-        const http = supertest(createApp({ ...app.context, config: { ...app.context.config, brand } }));
-        return (await http.get('/').set('Accept', 'application/json')).body.links as Record<string, string>;
+        return (await withSettings(app, { brand }).get('/').set('Accept', 'application/json')).body.links as Record<
+          string,
+          string
+        >;
       };
       expect((await get({ SOURCE_URL: SOURCE }))['source']).toBe(SOURCE);
       expect(Object.keys(await get({}))).not.toContain('source');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { postCall } from '../../harness/http/post.mjs';
 import { startRecorder } from '../../harness/http/recorder.mjs';
 import { startSandbox } from './gateway.mjs';
 
@@ -57,20 +58,17 @@ const found = ({ path, headers, body, status }) => {
  */
 export const playSamples = async ({ name: language, extension }, folder, run) => {
   const sandbox = await startSandbox();
-  const post = (operation, json) =>
-    fetch(`${sandbox.url}/api/trpc/${operation}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${sandbox.key}`, 'Content-Type': 'application/json' },
-      body: json && JSON.stringify({ json }),
-    });
+  const post = (operation, json) => postCall(sandbox.url, operation, json, sandbox.key);
   // What follows a stream waits for an event.
-  const recorder = await startRecorder(sandbox.url, () => void post('game.create', { title: 'followed' }));
+  const recorder = await startRecorder(sandbox.url, {
+    onStream: () => void post('game.create', { title: 'followed' }),
+  });
   try {
+    // The list of failed calls is to show one. Later, the connection may have idled for too long.
+    await post('game.getById');
     const samples = samplesIn(await publishedAt(recorder.url), language);
     writeAll(join(folder, 'printed'), samplesIn(await publishedAt(), language), extension);
     writeAll(join(folder, 'served'), samples, extension);
-    // The list of failed calls is to show one.
-    await post('game.getById');
     await run(['samples', folder, ...samples.map(({ name }) => name)], { GATEWAY_KEY: sandbox.key });
     assert.deepEqual(
       recorder.exchanges.map(found),

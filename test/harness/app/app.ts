@@ -16,7 +16,7 @@ import {
 import { createApp } from '../../../src/app/app.ts';
 import { httpServerOf } from '../../../src/app/server.ts';
 import { createSandboxApp } from '../../../src/sandbox/middleware.ts';
-import { readConfig } from '../../../src/config/config.ts';
+import { type Config, readConfig } from '../../../src/config/config.ts';
 import { closeContext, type Context, openContext } from '../../../src/app/context.ts';
 import { workspaceOn, type Workspaces } from '../../../src/sandbox/workspaces.ts';
 import type { HttpServerLimits } from '../../../src/http/server/connections.ts';
@@ -97,6 +97,10 @@ export interface TestApp {
   /** @throws Error that names each reply that was not as the published document says, and what leaked into the log */
   stop(): Promise<void>;
 }
+
+/** The service of an app under other settings, on the same database, for any request by supertest. */
+export const withSettings = ({ context }: TestApp, settings: Partial<Config>): SupertestAgent =>
+  supertest(createApp({ ...context, config: { ...context.config, ...settings } }));
 
 let serial = 0;
 

@@ -14,14 +14,20 @@ const passedOn = (headers) =>
  * Starts a server on a free port that passes requests on to another and keeps what was said.
  *
  * @param target where the other is, `http://127.0.0.1:3000`
- * @param onStream called when a stream of events has begun
+ * @param options `onStream`, called when a stream of events has begun; `refuses`, which gets the headers of a request
+ *   and the exchanges before it, and says whether the request is answered with 503, to be tried again at once
  * @returns `url`; `exchanges`, in their order: `{path, headers, body, status}`, the body as text; and `stop`
  */
-export const startRecorder = async (target, onStream = () => {}) => {
+export const startRecorder = async (target, { onStream = () => {}, refuses = () => false } = {}) => {
   const exchanges = [];
   const passOn = async (request, response) => {
     const body = await buffer(request);
     const { url: path, method, headers } = request;
+    if (refuses(headers, exchanges)) {
+      exchanges.push({ path, headers, body: body.toString(), status: 503 });
+      response.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': '0' }).end('{}');
+      return;
+    }
     const reply = await fetch(target + path, {
       method,
       headers: passedOn(headers),

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { run } from './shell.mjs';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Clones the last commit of a repository of ours, with the packages of this checkout. */
+export const cloneTo = (repository, folder) => {
+  execFileSync('git', ['clone', '--quiet', repository, folder]);
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  appendFileSync(join(folder, '.git/info/exclude'), 'node_modules\n');
+};
 
 /** Clones this repository into a folder, and adds what is not committed yet. Returns the clone's folder. */
 const clone = async (folder, env) => {

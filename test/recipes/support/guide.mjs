@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { pinned } from './tools.mjs';
 
 const page = readFileSync(new URL('../../../docs/ci.md', import.meta.url), 'utf8');
 
@@ -10,6 +11,11 @@ export const blocksOf = (heading) => {
   return blocks;
 };
 
-/** The version of a package that the guide says to install, in any of its blocks. */
-export const versionInGuide = (name) =>
-  new RegExp(`(?:^|\\s)${name.replaceAll('/', String.raw`\/`)}@([0-9][0-9.]*)`, 'm').exec(page)?.[1];
+/** The shell blocks of a tool after the first, which must install the version in tools/package.json. @throws Error */
+export const blocksAfterInstall = (heading, name) => {
+  const [install, ...others] = blocksOf(heading);
+  const wanted = `${name}@${pinned[name]}`;
+  if (!install.startsWith('npm install') || !install.split(/\s+/).includes(wanted))
+    throw new Error(`The first lines of docs/ci.md on ${heading} do not install ${wanted}.`);
+  return others;
+};

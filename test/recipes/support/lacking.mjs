@@ -1,2 +1,2 @@
-/** A recipe's tool cannot be had: without one the recipe says nothing of the gateway. */
+/** A tool cannot be had: without one a recipe or a check says nothing of the gateway. */
 export class Lacking extends Error {}

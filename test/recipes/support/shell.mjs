@@ -52,7 +52,8 @@ export const run = async (lines, { cwd, env, seconds = 600, statuses = [0] }) =>
 /**
  * Starts lines of a shell that serve something, and waits until they print what matches.
  *
- * @returns `found`, the first group of what matched; `output()`; and `stop`, which ends them
+ * @returns `found`, the first group of what matched; `output()`; and `stop(signal)`, which ends them and returns the
+ *   signal that did
  */
 export const serve = async (lines, pattern, options) => {
   const { child, ended, output } = start(lines, options);
@@ -68,9 +69,10 @@ export const serve = async (lines, pattern, options) => {
   return {
     found,
     output,
-    stop: async () => {
-      endGroup(child, 'SIGTERM');
+    stop: async (signal = 'SIGTERM') => {
+      endGroup(child, signal);
       await ended;
+      return child.signalCode;
     },
   };
 };

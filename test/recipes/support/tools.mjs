@@ -1,42 +1,28 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createHash } from 'node:crypto';
+import { cacheFolder } from '../../harness/jest/available.mjs';
 import { Lacking } from './lacking.mjs';
 
 const run = promisify(execFile);
 const sources = fileURLToPath(new URL('../tools/', import.meta.url));
-const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'content-gateway');
+const PATIENCE = { timeout: 900_000 };
 
-/**
- * Fetches something once into a folder of the cache, which is named after the files that pin its versions.
- *
- * @param pins paths, from tools/
- * @param make fills the empty folder that it is given
- * @returns the folder
- * @throws Lacking if it cannot be had
- */
-export const fetched = async (name, pins, make) => {
+const fetchOnce = async (name, pins, make) => {
   const hash = createHash('sha256');
-  for (const file of pins) hash.update(await readFile(resolve(sources, file)));
-  const folder = join(cache, `${name}-${hash.digest('hex').slice(0, 12)}`);
-  try {
-    await readFile(join(folder, 'complete'));
-    return folder;
-  } catch {
-    // Not there yet.
-  }
+  for (const file of pins) hash.update(await readFile(file));
+  const folder = join(cacheFolder(), `${name}-${hash.digest('hex').slice(0, 12)}`);
+  if (existsSync(folder)) return folder;
   const work = `${folder}.${process.pid}`;
   console.log(`fetching ${name}`);
   await mkdir(work, { recursive: true });
   try {
-    for (const file of pins) await copyFile(resolve(sources, file), join(work, file.split('/').at(-1)));
+    for (const file of pins) await copyFile(file, join(work, basename(file)));
     await make(work);
-    await copyFile(resolve(sources, pins[0]), join(work, 'complete'));
-    await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     return folder;
   } catch (error) {
@@ -45,37 +31,69 @@ export const fetched = async (name, pins, make) => {
   }
 };
 
-/** The folder of the npm packages that a folder of tools pins, installed without their scripts. @throws Lacking */
-const packagesOf = async (name, place) => {
-  const pins = ['package.json', 'package-lock.json'].map((file) => place + file);
-  const folder = await fetched(name, pins, (cwd) =>
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 900_000 }),
-  );
-  return join(folder, 'node_modules');
+/** What is fetched, or being fetched, by name. */
+const known = new Map();
+
+/**
+ * Fetches something once into a folder of the cache, which is named after the files that pin its versions.
+ *
+ * @param pins paths, from tools/
+ * @param make fills the folder that it is given, where copies of these files are
+ * @returns the folder
+ * @throws Lacking if it cannot be had
+ */
+const fetched = (name, pins, make) => {
+  const fetching =
+    known.get(name) ??
+    fetchOnce(
+      name,
+      pins.map((file) => resolve(sources, file)),
+      make,
+    );
+  known.set(name, fetching);
+  return fetching;
+};
+
+/** The folder of the npm packages that a folder pins, installed without their scripts. @throws Lacking */
+export const npmPackages = async (name, place) => {
+  const pins = ['package.json', 'package-lock.json'].map((file) => join(place, file));
+  const install = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+  return join(await fetched(name, pins, (cwd) => run('npm', install, { cwd, ...PATIENCE })), 'node_modules');
 };
 
 /** The folder of the npm packages of the tools for CI. @throws Lacking */
-export const packages = () => packagesOf('recipes', '');
+export const packages = () => npmPackages('recipes', '.');
 
 /** The folder of the npm packages of generators, and of what their clients need. @throws Lacking */
-export const generatorPackages = () => packagesOf('generators', 'generators/');
+export const generatorPackages = () => npmPackages('generators', 'generators');
 
-/** The Python that has generators, and what their clients need. @throws Lacking */
-export const generatorPython = async () => {
-  const folder = await fetched('generators-python', ['generators/requirements.txt'], async (cwd) => {
-    await run('python3', ['-m', 'venv', cwd], { timeout: 900_000 });
-    await run(join(cwd, 'bin/pip'), ['install', '-q', '-r', join(cwd, 'requirements.txt')], { timeout: 900_000 });
+/** The Python of an environment with the packages that a file pins, by these options of pip. @throws Lacking */
+export const pythonWith = async (name, requirements, ...options) => {
+  const folder = await fetched(name, [requirements], async (cwd) => {
+    await run('python3', ['-m', 'venv', cwd], PATIENCE);
+    const install = ['-m', 'pip', 'install', '-q', ...options, '-r', join(cwd, basename(requirements))];
+    await run(join(cwd, 'bin/python'), install, PATIENCE);
   });
   return join(folder, 'bin/python');
 };
 
-/** The path of a tool that tools/go.mod pins, built by Go. @throws Lacking */
-export const goTool = async (name, source) => {
-  const folder = await fetched(name, ['go.mod', 'go.sum'], (cwd) =>
-    run('go', ['build', '-mod=readonly', '-o', name, source], { cwd, timeout: 900_000 }),
+/** The Python that has generators, and what their clients need. @throws Lacking */
+export const generatorPython = () => pythonWith('generators-python', 'generators/requirements.txt');
+
+/** The folder of programs that Go builds from the `go.mod` of a folder, and from other files there. @throws Lacking */
+export const goTools = (name, place, packagesOfGo, files = []) =>
+  fetched(
+    name,
+    ['go.mod', 'go.sum', ...files].map((file) => join(place, file)),
+    (folder) =>
+      run('go', ['build', '-mod=readonly', '-o', `${folder}/`, ...packagesOfGo], {
+        cwd: resolve(sources, place),
+        ...PATIENCE,
+      }),
   );
-  return join(folder, name);
-};
+
+/** The path of a tool that tools/go.mod pins. @throws Lacking */
+export const goTool = async (name, source) => join(await goTools(name, '.', [source]), name);
 
 /** The versions that tools/package.json pins, by name. */
 export const pinned = JSON.parse(await readFile(join(sources, 'package.json'), 'utf8')).dependencies;

@@ -271,18 +271,30 @@ describe('Swagger UI in a browser', () => {
     expect(text).toContain('KEY_MISSING');
   });
 
+  /** Gives a text to Authorize. Returns its dialog. */
+  const authorize = async (text: string): Promise<Locator> => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByText('38 letters and digits').waitFor();
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(text);
+    await page.keyboard.press('Enter');
+    return dialog;
+  };
+
+  const forget = async (dialog: Locator): Promise<void> => {
+    await dialog.getByRole('button', { name: 'Forget the key' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  };
+
   test.each([
     ['cgk_short', 'A key has 42 characters. This has 9.'],
     ['Bearer', 'There is no key in this.'],
     ['Basic dXNlcjpwYXNzd29yZA==', 'A key has no white space in it.'],
     ['sk_live_0123456789', 'A key begins with cgk_. This does not.'],
     [`cgk_${'!'.repeat(38)}`, 'A key is made of letters and digits only. This has other characters in it.'],
-  ])('Authorize refuses %s', async (text, fault) => {
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Authorize' });
-    await dialog.getByText('38 letters and digits').waitFor();
-    await dialog.getByRole('textbox', { name: 'API key' }).fill(text);
-    await page.keyboard.press('Enter');
+    [UNKNOWN_KEY, 'This API key does not exist.'],
+  ])('Authorize refuses %s, and keeps no key', async (text, fault) => {
+    const dialog = await authorize(text);
     await dialog.getByRole('alert').getByText(fault).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -290,28 +302,13 @@ describe('Swagger UI in a browser', () => {
     expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
   });
 
-  test('Authorize says that the service does not know a key, and keeps none', async () => {
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Authorize' });
-    await dialog.getByRole('textbox', { name: 'API key' }).fill(UNKNOWN_KEY);
-    await page.keyboard.press('Enter');
-    await dialog.getByRole('alert').getByText('This API key does not exist.').waitFor();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
-  });
-
   test('Authorize says which scopes a key has that may not read its user', async () => {
     const author = await app.aUser({ scopes: ['content:write'] });
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Authorize' });
-    await dialog.getByRole('textbox', { name: 'API key' }).fill(author.key);
-    await page.keyboard.press('Enter');
+    const dialog = await authorize(author.key);
     await dialog.waitFor({ state: 'detached' });
     expect(await page.locator('.docs-authorize [role=status]').innerText()).toContain('content:write');
     await page.getByRole('button', { name: 'Key in use' }).click();
-    await dialog.getByRole('button', { name: 'Forget the key' }).click();
-    await dialog.getByRole('button', { name: 'Close' }).click();
+    await forget(dialog);
   });
 
   test('Authorize shows the calls with the key that failed, and finds those of one request', async () => {
@@ -319,10 +316,7 @@ describe('Swagger UI in a browser', () => {
     await app.fail('game.list', { limit: 'many', page: 1 }, 400, caller.key);
     await app.fail('game.getById', { id: 'none' }, 404, caller.key);
     const [lost] = (await app.call('apiKey.calls', {}, caller.key)).items;
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Authorize' });
-    await dialog.getByRole('textbox', { name: 'API key' }).fill(caller.key);
-    await page.keyboard.press('Enter');
+    const dialog = await authorize(caller.key);
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Key in use' }).click();
     const rows = dialog.locator('tbody tr');
@@ -344,8 +338,7 @@ describe('Swagger UI in a browser', () => {
     await dialog.getByRole('searchbox', { name: 'Request id' }).fill('');
     await dialog.getByRole('button', { name: 'Look again' }).click();
     await dialog.getByText('USER_NOT_FOUND').waitFor();
-    await dialog.getByRole('button', { name: 'Forget the key' }).click();
-    await dialog.getByRole('button', { name: 'Close' }).click();
+    await forget(dialog);
   });
 
   test('a key given to Authorize, wrapped as it was copied, creates a game, which the list then shows', async () => {
