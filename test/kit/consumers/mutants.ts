@@ -108,31 +108,17 @@ const OTHER_TYPES = ['boolean', 'string', 'number', 'object', 'array', 'null'];
 
 function* editsOfType(schema: Json): Generator<Edit> {
   const types = [schema['type'] as string | string[]].flat();
-  const others = OTHER_TYPES.filter(
+  const other = OTHER_TYPES.find(
     (type) => !types.includes(type) && !(type === 'number' && types.includes('integer')),
   );
+  const notNull = types.find((type) => type !== 'null');
+  const loose = types.map((type) => (type === 'integer' ? 'number' : type));
   yield ['type', 'remove', drop('type')];
-  yield ['type', 'replace', set('type', others[0])];
-  for (const type of others.slice(0, 1)) yield ['type', 'add another', set('type', [...types, type])];
-  if (types.includes('null'))
-    yield [
-      'type',
-      'remove null',
-      set(
-        'type',
-        types.find((type) => type !== 'null'),
-      ),
-    ];
+  yield ['type', 'replace', set('type', other)];
+  yield ['type', 'add another', set('type', [...types, other])];
+  if (types.includes('null')) yield ['type', 'remove null', set('type', notNull)];
   else yield ['type', 'add null', set('type', [...types, 'null'])];
-  if (types.includes('integer'))
-    yield [
-      'type',
-      'loosen',
-      set(
-        'type',
-        types.map((type) => (type === 'integer' ? 'number' : type)),
-      ),
-    ];
+  if (types.includes('integer')) yield ['type', 'loosen', set('type', loose)];
 }
 
 function* editsOfMembers(schema: Json): Generator<Edit> {
@@ -145,11 +131,8 @@ function* editsOfMembers(schema: Json): Generator<Edit> {
     yield ['properties', 'remove one', (node) => (delete node['properties'][name], without(node, name))];
     if (required.includes(name))
       yield ['properties', 'remove one that is required', (node) => void delete node['properties'][name]];
-    yield [
-      'properties',
-      'rename one',
-      (node) => (rename(node['properties'] as Json, name, `${name}New`), without(node, name)),
-    ];
+    const renameIt = (node: Json) => (rename(node['properties'] as Json, name, `${name}New`), without(node, name));
+    yield ['properties', 'rename one', renameIt];
     yield ['properties', 'of any value', change(name, {})];
     yield ['properties', 'of no value', (node) => (change(name, false)(node), without(node, name))];
     if (required.includes(name)) yield ['required', 'remove one', (node) => without(node, name)];
@@ -159,11 +142,8 @@ function* editsOfMembers(schema: Json): Generator<Edit> {
   if (required.length > 0) yield ['required', 'remove', drop('required')];
   const fresh = (node: Json): void => void (node['properties'] = { ...(node['properties'] as Json), [FRESH]: TEXT });
   yield ['properties', 'add one', fresh];
-  yield [
-    'properties',
-    'add one that is required',
-    (node) => (fresh(node), set('required', [...required, FRESH])(node)),
-  ];
+  const freshAndRequired = (node: Json) => (fresh(node), set('required', [...required, FRESH])(node));
+  yield ['properties', 'add one that is required', freshAndRequired];
   yield ['required', 'add one that is no member', set('required', [...required, FRESH])];
 }
 
@@ -216,15 +196,7 @@ function* editsOfSchema(document: Json, schema: Json): Generator<Edit> {
   if (words) {
     yield ['enum', 'remove', drop('enum')];
     yield ['enum', 'add a word', set('enum', [...words, FRESH])];
-    for (const word of words)
-      yield [
-        'enum',
-        'remove a word',
-        set(
-          'enum',
-          words.filter((one) => one !== word),
-        ),
-      ];
+    for (const at of words.keys()) yield ['enum', 'remove a word', set('enum', words.toSpliced(at, 1))];
   } else yield ['enum', 'add', set('enum', [FRESH])];
   if (schema['const'] === undefined) yield ['const', 'add', set('const', FRESH)];
   else {
@@ -236,26 +208,16 @@ function* editsOfSchema(document: Json, schema: Json): Generator<Edit> {
     if (listed) {
       yield [name, 'remove', drop(name)];
       yield [name, 'add one', set(name, [...listed, { type: 'boolean' }])];
-      for (const at of listed.keys())
-        yield [
-          name,
-          'remove one',
-          set(
-            name,
-            listed.filter((_, n) => n !== at),
-          ),
-        ];
+      for (const at of listed.keys()) yield [name, 'remove one', set(name, listed.toSpliced(at, 1))];
     } else {
       yield [name, 'add', set(name, [{ const: FRESH }, ...(name === 'allOf' ? [] : [{ const: 1 }])])];
-      yield [
-        name,
-        'wrap',
-        (node) => {
-          const { default: _, 'x-default': _x, ...own } = node;
-          for (const keyword of Object.keys(own)) delete node[keyword];
-          node[name] = [own, ...(name === 'allOf' ? [] : [{ type: types.includes('boolean') ? 'string' : 'boolean' }])];
-        },
-      ];
+      const others = name === 'allOf' ? [] : [{ type: types.includes('boolean') ? 'string' : 'boolean' }];
+      const wrap = (node: Json): void => {
+        const { default: _, 'x-default': _x, ...own } = node;
+        for (const keyword of Object.keys(own)) delete node[keyword];
+        node[name] = [own, ...others];
+      };
+      yield [name, 'wrap', wrap];
     }
   }
   if (schema['not'] === undefined) {
@@ -311,20 +273,14 @@ function* editsOfHeader(header: Json): Generator<Edit> {
 const OTHER_MEDIA = 'application/vnd.fresh+json';
 
 function* editsOfContent(kind: string): Generator<Edit> {
-  const renamed = ({ content }: Json): void => rename(content as Json, 'application/json', OTHER_MEDIA);
-  yield [kind, 'rename a media type', renamed];
-  yield [
-    kind,
-    'add a media type',
-    ({ content }) => void (content[OTHER_MEDIA] = structuredClone(content['application/json'])),
-  ];
+  const add = ({ content }: Json): void => void (content[OTHER_MEDIA] = structuredClone(content['application/json']));
+  const ofJson = (name: string, value?: unknown) => (node: Json) =>
+    (value === undefined ? drop(name) : set(name, value))(node['content']['application/json'] as Json);
+  yield [kind, 'rename a media type', ({ content }) => rename(content as Json, 'application/json', OTHER_MEDIA)];
+  yield [kind, 'add a media type', add];
   yield [kind, 'remove its content', drop('content')];
-  yield [kind, 'remove its schema', ({ content }) => void delete content['application/json'].schema];
-  yield [
-    kind,
-    'encoding',
-    ({ content }) => void (content['application/json'].encoding = { [FRESH]: { contentType: 'text/plain' } }),
-  ];
+  yield [kind, 'remove its schema', ofJson('schema')];
+  yield [kind, 'encoding', ofJson('encoding', { [FRESH]: { contentType: 'text/plain' } })];
   yield ['words for people', 'description', set('description', 'Other words.')];
 }
 
@@ -335,36 +291,27 @@ function* editsOfResponses(responses: Json): Generator<Edit> {
   for (const [status, { content }] of Object.entries(responses) as [string, Json][]) {
     yield ['status', 'remove', drop(status)];
     yield ['status', 'move', (node) => rename(node, status, otherStatus(status))];
-    for (const name of Object.keys((content?.['application/json'].examples ?? {}) as Json).filter((one) =>
-      /^[A-Z_]+$/.test(one),
-    )) {
+    const examples = Object.keys((content?.['application/json'].examples ?? {}) as Json);
+    for (const name of examples.filter((one) => /^[A-Z_]+$/.test(one))) {
       const examplesIn = (node: Json): Json => node[status]['content']['application/json'].examples as Json;
+      const failureIn = (node: Json): Json => examplesIn(node)[name].value.error.json as Json;
+      const move = (node: Json): void => {
+        const moved = structuredClone(node[status] as Json);
+        moved['content']['application/json'].examples = { [name]: examplesIn(node)[name] as Json };
+        node[otherStatus(status)] = moved;
+        delete examplesIn(node)[name];
+      };
       yield ['reason', 'remove', (node) => void delete examplesIn(node)[name]];
       yield ['reason', 'rename', (node) => rename(examplesIn(node), name, `${name}_NEW`)];
-      yield ['reason', 'other code', (node) => void (examplesIn(node)[name].value.error.json.code -= 1)];
-      yield [
-        'reason',
-        'other words',
-        (node) => void (examplesIn(node)[name].value.error.json.message = 'Other words.'),
-      ];
-      yield [
-        'reason',
-        'move',
-        (node) => {
-          const moved = structuredClone(node[status] as Json);
-          moved['content']['application/json'].examples = { [name]: examplesIn(node)[name] as Json };
-          node[otherStatus(status)] = moved;
-          delete examplesIn(node)[name];
-        },
-      ];
+      yield ['reason', 'other code', (node) => void (failureIn(node)['code'] -= 1)];
+      yield ['reason', 'other words', (node) => set('message', 'Other words.')(failureIn(node))];
+      yield ['reason', 'move', move];
     }
   }
-  for (const status of ['201', '418', '599', 'default'])
-    yield [
-      'status',
-      'add',
-      (node) => void (node[status] = structuredClone(node[status === '201' ? '200' : '400'] as Json)),
-    ];
+  for (const status of ['201', '418', '599', 'default']) {
+    const like = responses[status === '201' ? '200' : '400'] as Json;
+    yield ['status', 'add', set(status, like)];
+  }
 }
 
 function* editsOfHeaders(response: Json): Generator<Edit> {
@@ -372,16 +319,12 @@ function* editsOfHeaders(response: Json): Generator<Edit> {
     yield ['response header', 'remove', ({ headers }) => void delete headers[name]];
     yield ['response header', 'rename', ({ headers }) => rename(headers as Json, name, `${name}-New`)];
   }
-  yield [
-    'response header',
-    'add',
-    (node) => void (node['headers'] = { ...(node['headers'] as Json), 'X-Fresh': { schema: TEXT } }),
-  ];
-  yield [
-    'response header',
-    'add one that is required',
-    (node) => void (node['headers'] = { ...(node['headers'] as Json), 'X-Fresh': { required: true, schema: TEXT } }),
-  ];
+  const known = response['headers'] as Json | undefined;
+  for (const [edit, header] of [
+    ['add', { schema: TEXT }],
+    ['add one that is required', { required: true, schema: TEXT }],
+  ] as const)
+    yield ['response header', edit, set('headers', { ...known, 'X-Fresh': header })];
   yield ['links', 'add', set('links', { [FRESH]: { operationId: 'user.me' } })];
 }
 
@@ -425,30 +368,15 @@ function* editsOfOperation(id: string, operation: Json): Generator<Edit> {
       },
     ];
   const own = (operation['parameters'] ?? []) as Json[];
-  for (const at of own.keys())
-    yield [
-      'parameter',
-      'remove',
-      post(
-        set(
-          'parameters',
-          own.filter((_, n) => n !== at),
-        ),
-      ),
-    ];
+  for (const at of own.keys()) yield ['parameter', 'remove', post(set('parameters', own.toSpliced(at, 1)))];
   for (const place of ['header', 'query', 'cookie'])
-    for (const required of [true, false])
-      yield [
-        'parameter',
-        required ? 'add one that is required' : 'add',
-        post(set('parameters', [...own, { in: place, name: 'X-Fresh', required, schema: TEXT }])),
-      ];
+    for (const required of [true, false]) {
+      const more = [...own, { in: place, name: 'X-Fresh', required, schema: TEXT }];
+      yield ['parameter', required ? 'add one that is required' : 'add', post(set('parameters', more))];
+    }
   yield ['requestBody', 'remove', post(drop('requestBody'))];
-  yield [
-    'requestBody',
-    'required',
-    (item) => void (item['post'].requestBody.required = item['post'].requestBody.required !== true),
-  ];
+  const isRequired = operation['requestBody']?.required === true;
+  yield ['requestBody', 'required', post(({ requestBody }) => set('required', !isRequired)(requestBody as Json))];
 }
 
 const editsOfScheme: Edit[] = [
