@@ -35,8 +35,10 @@ const write = (name: string, value: object): string => {
   return join(folder, name);
 };
 
-// oxlint-disable-next-line typescript/no-explicit-any -- a document that tests change as they please
-const changed = (name: string, change: (schemas: Record<string, any>, paths: Record<string, any>) => void): string => {
+type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- a document that tests change as they please
+type Change = (schemas: Json, paths: Json) => void;
+
+const changed = (name: string, change: Change): string => {
   const document = JSON.parse(published) as { components: { schemas: object }; paths: object };
   change(document.components.schemas, document.paths);
   return write(name, document);
@@ -311,103 +313,51 @@ describe('can-i-deploy', () => {
     });
   });
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  test.each<[string, (schemas: Record<string, any>, paths: Record<string, any>) => void, object, boolean]>([
-    ['a word that is sent', (schemas) => schemas['GameSort'].enum.splice(2, 1), need([]), true],
-    ['a word that is not sent', (schemas) => schemas['GameSort'].enum.splice(1, 1), need([]), false],
+  /** A change of one schema. */
+  const inSchema =
+    (name: string, change: (schema: Json) => unknown): Change =>
+    (schemas) =>
+      void change(schemas[name] as Json);
+  const withoutReason =
+    (status: number, reason: string): Change =>
+    (_, paths) =>
+      void delete paths['/api/trpc/game.list'].post.responses[status].content['application/json'].examples[reason];
+  const withoutPath =
+    (id: string): Change =>
+    (_, paths) =>
+      void delete paths[`/api/trpc/${id}`];
+  const withFreshWord = inSchema('TotalRelation', (one) => one['enum'].push('fresh'));
+  const withTextsForViews = inSchema('GameSummary', ({ properties }) => (properties.viewCount.type = 'string'));
+  const requiring = need([], { requires: ['/items', '/total'] });
+  const decoding = need([], { decodes: true });
+  const output = (change: (schema: Json) => unknown): Change => inSchema('GameListOutput', change);
+  const input = (change: (schema: Json) => unknown): Change => inSchema('GameListInput', change);
+
+  test.each<[string, Change, object, boolean]>([
+    ['a word that is sent', inSchema('GameSort', (one) => one['enum'].splice(2, 1)), need([]), true],
+    ['a word that is not sent', inSchema('GameSort', (one) => one['enum'].splice(1, 1)), need([]), false],
+    ['a member that is required, and sent already', input(({ required }) => required.push('sortBy')), need([]), false],
+    ['a member that is required', input(({ required }) => required.push('search')), need([]), true],
+    ['a reply that may be read whole', output(({ properties }) => delete properties.total), need(undefined), true],
+    ['what holds a read', output(({ properties }) => delete properties.items), need(['/items/*/title']), true],
+    ['a member that a client needs to decode', output(({ required }) => required.shift()), requiring, true],
+    ['its type', output(({ properties }) => (properties.total.type = 'string')), requiring, false],
+    ['the type of all', output((one) => (one['type'] = ['object', 'null'])), requiring, true],
+    ['a type that is decoded', withTextsForViews, decoding, true],
     [
-      'a member that is required, and sent already',
-      (schemas) => schemas['GameListInput'].required.push('sortBy'),
-      need([]),
-      false,
-    ],
-    ['a member that is required', (schemas) => schemas['GameListInput'].required.push('search'), need([]), true],
-    [
-      'a reply, of which it is not said what is read',
-      (schemas) => void delete schemas['GameListOutput'].properties.total,
-      need(undefined),
+      'a decoded member to one that may miss',
+      inSchema('GameSummary', ({ required }) => required.pop()),
+      decoding,
       true,
     ],
-    [
-      'what holds what is read',
-      (schemas) => void delete schemas['GameListOutput'].properties.items,
-      need(['/items/*/title']),
-      true,
-    ],
-    [
-      'a member without which the client refuses an output',
-      (schemas) => void schemas['GameListOutput'].required.shift(),
-      need([], { requires: ['/items', '/total'] }),
-      true,
-    ],
-    [
-      'the type of such a member',
-      (schemas) => void (schemas['GameListOutput'].properties.total.type = 'string'),
-      need([], { requires: ['/items', '/total'] }),
-      false,
-    ],
-    [
-      'the type of what an output is in',
-      (schemas) => void (schemas['GameListOutput'].type = ['object', 'null']),
-      need([], { requires: ['/items', '/total'] }),
-      true,
-    ],
-    [
-      'a type that is decoded',
-      (schemas) => void (schemas['GameSummary'].properties.viewCount.type = 'string'),
-      need([], { decodes: true }),
-      true,
-    ],
-    [
-      'a member that is decoded and may be missing',
-      (schemas) => void schemas['GameSummary'].required.pop(),
-      need([], { decodes: true }),
-      true,
-    ],
-    [
-      'a type that is not decoded',
-      (schemas) => void (schemas['GameSummary'].properties.viewCount.type = 'string'),
-      need([]),
-      false,
-    ],
-    [
-      'a word that is new, and decoded',
-      (schemas) => schemas['TotalRelation'].enum.push('fresh'),
-      need([], { decodes: true }),
-      false,
-    ],
-    [
-      'words to any text, which is decoded',
-      (schemas) => void delete schemas['TotalRelation'].enum,
-      need([], { decodes: true }),
-      false,
-    ],
-    [
-      'a word that is new, and read',
-      (schemas) => schemas['TotalRelation'].enum.push('fresh'),
-      need(['/totalRelation'], { decodes: true }),
-      true,
-    ],
-    [
-      'a reason that is handled',
-      (_, paths) => {
-        const { responses } = paths['/api/trpc/game.list'].post;
-        delete responses['429'].content['application/json'].examples.RATE_LIMITED;
-      },
-      need([]),
-      true,
-    ],
-    [
-      'a reason that is not handled',
-      (_, paths) => {
-        const { responses } = paths['/api/trpc/game.list'].post;
-        delete responses['404'].content['application/json'].examples.PAGE_TOO_DEEP;
-      },
-      need([]),
-      false,
-    ],
-    ['an operation that is not called', (_, paths) => void delete paths['/api/trpc/user.me'], need([]), false],
-    ['an operation that is called', (_, paths) => void delete paths['/api/trpc/game.list'], need([]), true],
+    ['a type that is not decoded', withTextsForViews, need([]), false],
+    ['a word that is new, and decoded', withFreshWord, decoding, false],
+    ['words to any text, which is decoded', inSchema('TotalRelation', (one) => delete one['enum']), decoding, false],
+    ['a word that is new, and read', withFreshWord, need(['/totalRelation'], { decodes: true }), true],
+    ['a reason that is handled', withoutReason(429, 'RATE_LIMITED'), need([]), true],
+    ['a reason that is not handled', withoutReason(404, 'PAGE_TOO_DEEP'), need([]), false],
+    ['an operation that is not called', withoutPath('user.me'), need([]), false],
+    ['an operation that is called', withoutPath('game.list'), need([]), true],
   ])('tells by the contract whether a consumer bears the change of %s', async (what, change, needed, breaks) => {
     const file = write('one.json', contract('one', needed));
     const { code } = await cli('can-i-deploy', '--document', changed(`${what}.json`, change), '--contracts', file);
