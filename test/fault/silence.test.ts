@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
 import type { ProcedureId } from '../harness/app/app.ts';
-import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { type Client, type Ending, openClient, reasonIn } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { startTurns, type Turns, turnsIn } from '../harness/faults/turns.ts';
 import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
@@ -101,6 +101,21 @@ describe('the database', () => {
     expect(answered(ending).status).toBe(200);
     expect(took).toBeLessThan(QUICK);
     expect(await statusOf('/readyz')).toBe(200);
+  });
+
+  test('when it answers 200 ms late, calls take longer, and all succeed', async () => {
+    await start();
+    const began = performance.now();
+    proxy.delayReplies(200);
+    const calls = Array.from({ length: 20 }, () => [
+      timed('game.list', { limit: 5, page: 1 }),
+      timed('user.me', {}, key),
+      timed('game.create', { title: 'late' }, key),
+    ]);
+    const ended = await Promise.all(calls.flat());
+    proxy.delayReplies(0);
+    expect(new Set(ended.map(({ ending }) => reasonIn(ending)))).toEqual(new Set(['ok']));
+    expect(performance.now() - began).toBeGreaterThan(200);
   });
 
   test('when the network forgets each connection, calls on them end in time, and later ones succeed', async () => {

@@ -5,12 +5,10 @@
 //   --file FILE   keeps the history, an entry a line
 //   --update      writes what it found into RESULTS.md
 //   --planted [part of a name …]   plants the faults of planted.mjs one after the other, and expects each to be found
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { updateTable } from '../harness/markdown-table.mjs';
-import { isFound, plantEach, run } from '../mutants/plant.mjs';
+import { isFound, judge, plantEach } from '../mutants/plant.mjs';
 import { planted } from './planted.mjs';
 
 const { values, positionals } = parseArgs({
@@ -26,7 +24,6 @@ const { values, positionals } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, '../..');
-const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
 /** By the name of an engine or a set of servers, what tables call it, and the Jest project and tier that have its servers. */
 const engines = {
   sqlite: { title: 'SQLite' },
@@ -45,30 +42,19 @@ const titleOf = (name) => engines[name]?.title ?? name;
 const check = (tree, { engine, nemesis, operations, seed, file }) => {
   if (!engines[engine]) throw new Error(`There is no engine ${engine}: ${Object.keys(engines).join(', ')}.`);
   const { project = engine, tier = 'fault' } = engines[engine];
-  const folder = mkdtempSync(join(tmpdir(), 'histories-'));
-  const verdictFile = join(folder, 'verdict.json');
-  const began = performance.now();
-  try {
-    const args = ['--selectProjects', project, '--coverage=false', 'test/histories/under-faults.test.ts'];
-    const { isDone, said } = run(process.execPath, [...JEST, ...args], {
-      cwd: tree,
-      timeout: 240_000 + Number(operations) * 30,
-      env: {
-        ...process.env,
-        TEST_TIER: tier,
-        HISTORY_DATABASES: engine,
-        HISTORY_OPERATIONS: operations,
-        HISTORY_SEED: seed,
-        HISTORY_NEMESIS: nemesis,
-        HISTORY_VERDICT: verdictFile,
-        ...(file !== undefined && { HISTORY_FILE: resolve(file) }),
-      },
-    });
-    const verdict = existsSync(verdictFile) ? JSON.parse(readFileSync(verdictFile, 'utf8')) : undefined;
-    return { isDone, said, verdict, seconds: Math.round((performance.now() - began) / 1000) };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const env = {
+    TEST_TIER: tier,
+    HISTORY_DATABASES: engine,
+    HISTORY_OPERATIONS: operations,
+    HISTORY_SEED: seed,
+    HISTORY_NEMESIS: nemesis,
+    ...(file !== undefined && { HISTORY_FILE: resolve(file) }),
+  };
+  return judge(tree, ['--selectProjects', project, '--testPathPatterns', 'test/histories/under-faults.test.ts'], {
+    env,
+    verdict: 'HISTORY_VERDICT',
+    timeout: 240_000 + Number(operations) * 30,
+  });
 };
 
 const RESULTS = join(import.meta.dirname, 'RESULTS.md');

@@ -1,6 +1,6 @@
 // What plants faults: a worktree of HEAD, in which patches are applied one after the other.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,6 +11,30 @@ const LONGEST_MS = 15 * 60_000;
 export const run = (command, args, options) => {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: LONGEST_MS, ...options });
   return { isDone: status === 0, said: stdout + stderr };
+};
+
+const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
+
+/**
+ * Runs a test in a tree. The environment variable named `verdict` gives the test a file to write its verdict to. Returns the
+ * verdict, the output and the seconds.
+ */
+export const judge = (tree, args, { env, verdict, timeout }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'verdicts-'));
+  const file = join(folder, 'verdict.json');
+  const began = performance.now();
+  try {
+    const own = { ...process.env, ...env, [verdict]: file };
+    const { isDone, said } = run(process.execPath, [...JEST, '--coverage=false', ...args], {
+      cwd: tree,
+      timeout,
+      env: own,
+    });
+    const found = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+    return { isDone, said, verdict: found, seconds: Math.round((performance.now() - began) / 1000) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 };
 
 /** @throws Error with what the command said */

@@ -5,12 +5,10 @@
 //   --trace FILE  keeps the trace of the last one: each statement, fault and call, with its time
 //   --update      writes what it found into RESULTS.md
 //   --planted [part of a name …]   plants the faults of planted.mjs one after the other, and expects each to be found
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { updateTable } from '../harness/markdown-table.mjs';
-import { isFound, plantEach, run } from '../mutants/plant.mjs';
+import { isFound, judge, plantEach } from '../mutants/plant.mjs';
 import { planted } from './planted.mjs';
 
 const { values, positionals } = parseArgs({
@@ -25,38 +23,23 @@ const { values, positionals } = parseArgs({
 });
 const root = join(import.meta.dirname, '../..');
 const RESULTS = join(import.meta.dirname, 'RESULTS.md');
-const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
 /** The seeds that a planted fault is sought in. */
 const MOST_SEEDS = '60';
 const LONGEST_MS = 3_600_000;
 
 /** Runs the test once. Returns its verdict, what it said, and the seconds it took. */
 const check = (tree, seeds) => {
-  const folder = mkdtempSync(join(tmpdir(), 'simulations-'));
-  const verdictFile = join(folder, 'verdict.json');
-  const began = performance.now();
-  try {
-    const { isDone, said } = run(
-      process.execPath,
-      [...JEST, '--coverage=false', 'test/simulation/many-seeds.test.ts'],
-      {
-        cwd: tree,
-        timeout: LONGEST_MS,
-        env: {
-          ...process.env,
-          TEST_TIER: 'fault',
-          SIMULATION_SEED: values.seed,
-          SIMULATION_SEEDS: seeds,
-          SIMULATION_VERDICT: verdictFile,
-          ...(values.trace !== undefined && { SIMULATION_TRACE: resolve(values.trace) }),
-        },
-      },
-    );
-    const verdict = existsSync(verdictFile) ? JSON.parse(readFileSync(verdictFile, 'utf8')) : undefined;
-    return { isDone, said, verdict, seconds: Math.round((performance.now() - began) / 1000) };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const env = {
+    TEST_TIER: 'fault',
+    SIMULATION_SEED: values.seed,
+    SIMULATION_SEEDS: seeds,
+    ...(values.trace !== undefined && { SIMULATION_TRACE: resolve(values.trace) }),
+  };
+  return judge(tree, ['test/simulation/many-seeds.test.ts'], {
+    env,
+    verdict: 'SIMULATION_VERDICT',
+    timeout: LONGEST_MS,
+  });
 };
 
 const once = () => {
