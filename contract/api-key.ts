@@ -17,11 +17,9 @@ import {
 import { procedure, router, Scope, scopes } from './procedure.ts';
 import { keyless, line } from './text.ts';
 
-/** The states of a key. */
 export const keyStates = ['active', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
 
-/** The name of a key. */
 export const KeyName = keyless(line(1, lengths.keyName));
 
 const State = z.enum(keyStates).meta({

@@ -3,9 +3,10 @@ import { kindOf } from './issues.ts';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
 import { label, noneOf, NOT_IN_LINK, prose, text } from './text.ts';
 
-// A host is a name in any script, an IPv4 address, or an IPv6 address in brackets; user info is refused, since a link with a
-// password in it is a trap. Blocks of the scripts, without blanks, invisible characters and signs that browsers read as `/`,
-// `:` or `@`; the dots of East Asia separate labels, too. All beyond U+FFFF are letters or emoji as far as hosts go.
+// A host is a name in any script, an IPv4 address, or an IPv6 address in brackets. User info is refused: a link that
+// holds a password is a trap. `SCRIPTS` lists the blocks of the scripts without blanks, invisible characters and signs
+// that browsers read as `/`, `:` or `@`. East Asian full stops separate labels, too. All beyond U+FFFF counts as
+// letters or emoji.
 const SCRIPTS =
   '\u00b7\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u034e\u0350-\u0373\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u05f2' +
   '\u0610-\u061a\u0620-\u06ff\u0710-\u115e\u1161-\u167f\u1681-\u17b3\u17b6-\u180a\u1810-\u1fbc\u1fc2-\u1fcc\u1fd0-\u1fdb' +
@@ -18,7 +19,7 @@ const DOT = '[.\u3002\uff0e\uff61]';
 const group = '[0-9A-Fa-f]{1,4}';
 const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 const ipv4 = `${byte}(\\.${byte}){3}`;
-/** The forms of an IPv6 address, by where `::` stands. */
+/** The forms of an IPv6 address, one for each position of `::`. */
 const ipv6 = [
   `(${group}:){7}${group}`,
   `(${group}:){1,7}:`,
@@ -32,8 +33,8 @@ const linkCharacter = noneOf(NOT_IN_LINK);
 const scheme = '[Hh][Tt][Tt][Pp][Ss]?:[/][/]';
 const httpUrl = `${scheme}${host}(:${port})?([/?#]${linkCharacter}*)?`;
 
-// `%` and the two digits of anything but a control character, a dot, a slash or a backslash: a program that decodes a path
-// before it looks for `..` must find none.
+// `%` and the two digits of anything but a control character, a dot, a slash or a backslash: a program that decodes a
+// path before it looks for `..` must not find one.
 const escaped = '%(2[0-9A-Da-d]|5[0-9ABD-Fabd-f]|[346-9A-Fa-f][0-9A-Fa-f])';
 const pathCharacter = `(${noneOf(`/.%?#${NOT_IN_LINK}`)}|${escaped})`;
 /** A segment that is not `..`: at most two dots and something else, more dots, or one alone. */
@@ -58,7 +59,7 @@ const faultOfUrl = (url: string): string | undefined => {
   return undefined;
 };
 
-/** A text with a pattern that may be an http(s) URL. */
+/** A text of http(s) URLs that match a pattern. */
 const link = (max: number, pattern: string, message: string) =>
   text(1, max, {
     pattern,
@@ -130,7 +131,7 @@ export const Viewer = z
   })
   .meta({ id: 'Viewer', description: 'What the caller has done with a record.' });
 
-/** Members that games and image posts share, in lists and alone. */
+/** The members that games and image posts share, in lists and alone. */
 export const contentMembers = {
   viewCount: Count.describe('How often it was read with getById; updated about once a second'),
   likeCount: Count.describe('The number of likes'),
@@ -141,7 +142,7 @@ export const contentMembers = {
   updatedAt: Timestamp.describe('When it was last changed by its author'),
 };
 
-/** Input members that games and image posts share. */
+/** The input members that games and image posts share. */
 export const contentInput = {
   title: label(lengths.title).describe('The title'),
   description: prose(0, lengths.description).describe('A longer description'),
@@ -153,7 +154,7 @@ export const contentInput = {
 
 const pageNumber = wholeNumber(1, MAX_PAGE);
 
-/** Input members that every list shares. */
+/** The input members that all lists share. */
 const listMembers = {
   limit: wholeNumber(1, MAX_PAGE_SIZE).describe('Items per page'),
   page: pageNumber
@@ -179,7 +180,7 @@ const listMembers = {
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A list needs a page or a cursor to begin at. */
+/** A list needs a page or a cursor to start at. */
 const hasBeginning = z.refine<unknown>(
   (input) => {
     const { page: number, cursor } = input as { page?: number; cursor?: string };
@@ -193,14 +194,16 @@ const hasBeginning = z.refine<unknown>(
     when: ({ value }) => isRecord(value),
   },
 );
-/** The same rule in JSON Schema, which zod does not write. Generators make a union or nothing of `anyOf` in an object. */
+/**
+ * The same rule in JSON Schema, which zod does not write. For `anyOf` in an object, generators make a union or nothing.
+ */
 const hasBeginningInJsonSchema = {
   if: { required: ['cursor'] },
   else: { required: ['page'] },
   'x-required-any-of': ['page', 'cursor'],
 };
 
-/** The input of a list: what all lists take, and members of its own. */
+/** The input of a list: the members that all lists take, and members of its own. */
 export const listInput = <S extends z.core.$ZodLooseShape>(members: S) =>
   z
     .strictObject({ ...listMembers, ...members })
@@ -211,7 +214,7 @@ const TotalRelation = z
   .enum(['eq', 'gte'])
   .meta({ id: 'TotalRelation', description: 'Whether a total is exact (`eq`) or a lower bound (`gte`).' });
 
-/** A page of items, as every list answers it. */
+/** A page of items, as all lists return it. */
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item).describe('The records of this page'),
@@ -225,7 +228,7 @@ export const page = <T extends z.ZodType>(item: T) =>
     nextCursor: z.string().nullable().describe('Send it as `cursor` to get the records that follow; null at the end'),
   });
 
-/** zod ignores a member of this name, and its sender would believe that it was stored. */
+/** zod ignores a member of this name, so that its sender would believe that it was stored. */
 const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     ctx.addIssue({

@@ -56,7 +56,7 @@ export type Need = z.output<typeof Need>;
 export const isConsumerContract = (value: unknown): value is ConsumerContract =>
   ConsumerContract.safeParse(value).success;
 
-/** The error for a text that is no consumer contract. The message says why. */
+/** The error for a text that is not a consumer contract. The message says why. */
 export class ConsumerContractError extends Error {}
 
 /** Parses a consumer contract; a byte order mark may precede it. @throws ConsumerContractError */
@@ -81,7 +81,7 @@ const pointers = names(pointer);
 const described = <S extends z.ZodType>(schema: S, { description }: z.ZodType): S => schema.describe(description ?? '');
 const { operation, test, sends, extremes, reads, requires, decodes, reasons } = Need.shape;
 
-/** A need as the gateway stores it, with limits; a file has none. */
+/** A need as the gateway stores it, with limits; needs in files have none. */
 const PublishedNeed = z
   .strictObject({
     operation: described(keyless(line(1, lengths.contractName)), operation),

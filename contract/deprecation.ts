@@ -8,9 +8,11 @@ const DEPRECATION_DAYS = 180;
 export interface Deprecation {
   /** The day from which clients should no longer use it. */
   since: string;
-  /** The first day on which the part may be missing: at least `DEPRECATION_DAYS` after `since`. Left out while no day is set. */
+  /**
+   * The first day on which the part may be missing: `DEPRECATION_DAYS` after `since`, or later. Absent if undecided.
+   */
   sunset?: string;
-  /** The replacement, as it follows "Use": `` `title` ``, or `` the operation `game.list` ``. */
+  /** The replacement, as the words after "Use": `` `title` ``, or `` the operation `game.list` ``. */
   use: string;
   /** The reason, in one sentence. */
   why: string;
@@ -18,7 +20,7 @@ export interface Deprecation {
 
 /** A deprecated member or enum value of an input or output. */
 export interface DeprecatedPart {
-  /** The members that lead to it; `*` for each element of an array or map. */
+  /** The path of members to it; `*` for each element of an array or map. */
   path: readonly string[];
   /** The enum value; undefined where the whole member is deprecated. */
   value?: string;
@@ -64,7 +66,7 @@ const keywordsOf = (deprecation: Deprecation) => ({
 export const deprecated = <T extends z.ZodType>(schema: T, deprecation: Deprecation): T =>
   schema.meta(keywordsOf(deprecation));
 
-/** Marks values of an enum as deprecated. A name of the schema is given afterwards: `.meta({ id: … })`. */
+/** Marks values of an enum as deprecated. Name the schema afterwards: `.meta({ id: … })`. */
 export const deprecatedValues = <T extends z.ZodType<string>>(
   schema: T,
   values: { [V in z.output<T>]?: Deprecation },
@@ -81,7 +83,7 @@ export interface DeprecationKeywords {
   'x-deprecated-values'?: Record<string, Deprecation>;
 }
 
-/** The keywords of an operation of the document: none without a deprecation. */
+/** The keywords of an operation in the document; none without a deprecation. */
 export const deprecationKeywords = (deprecation: Deprecation | undefined) =>
   deprecation === undefined ? {} : keywordsOf(deprecation);
 
@@ -96,7 +98,7 @@ export const deprecatedParts = (schema: z.ZodType, side: Side): DeprecatedPart[]
     ];
   });
 
-/** Whether a value, as it was sent, has a deprecated part. */
+/** Whether a value, as the caller sent it, has a deprecated part. */
 export const hasPart = (sent: unknown, { path, value }: Pick<DeprecatedPart, 'path' | 'value'>): boolean => {
   const [step, ...rest] = path;
   if (step === undefined) return value === undefined || sent === value;
@@ -107,11 +109,11 @@ export const hasPart = (sent: unknown, { path, value }: Pick<DeprecatedPart, 'pa
 
 const join = (description: string | undefined, sentence: string): string => {
   if (description === undefined) return sentence.slice(0, -1);
-  // Descriptions of members have no period at their end, those of whole records have one.
+  // Descriptions of members do not end with a period, those of whole records do.
   return description.endsWith('.') ? `${description} ${sentence}` : `${description}. ${sentence.slice(0, -1)}`;
 };
 
-/** Adds the sentences about deprecations to the description of a JSON Schema that zod has made. It is idempotent. */
+/** Adds the sentences about deprecations to the description of a JSON Schema made by zod. Idempotent. */
 export const tellDeprecations = (schema: DeprecationKeywords & { description?: string | undefined }): void => {
   const { 'x-deprecated': own, 'x-deprecated-values': values = {} } = schema;
   const sentences = [

@@ -3,7 +3,7 @@ import { docsOf, errorOf, type Reason } from './reasons.ts';
 
 export * from './reasons.ts';
 
-/** The reasons of all operations. */
+/** The reasons that all operations share. */
 export const commonReasons = [
   'MALFORMED_JSON',
   'VALIDATION_FAILED',
@@ -72,7 +72,7 @@ export const ErrorBody = z
   .object({ json: ErrorPayload })
   .meta({ id: 'ErrorBody', description: 'The superjson envelope of a failure.' });
 
-/** The one shape of every failure of the service. */
+/** The common shape of all failures of the service. */
 export const ErrorResponse = z
   .object({ error: ErrorBody })
   .meta({ id: 'ErrorResponse', description: 'The one shape of every failure.' });

@@ -7,7 +7,6 @@ import { lengths, MAX_EVENTS, MAX_TAIL_SECONDS, RECENT_EVENTS_SECONDS } from './
 import { procedure, router, stream } from './procedure.ts';
 import { text } from './text.ts';
 
-/** All types of events. */
 export const eventTypes = [
   'game.created',
   'game.updated',
@@ -135,8 +134,8 @@ export const event = router('event', {
 });
 
 /**
- * The input of `event.tail` as tRPC's clients send it: they add the id of the last event that they received, which replaces
- * `after`.
+ * The input of `event.tail` as tRPC's clients send it: they add the id of the last event that they received, which
+ * replaces `after`.
  */
 export const TailSubscription = event.tail.body.shape.json.extend({
   lastEventId: text(1, lengths.cursor).nullable().optional(),

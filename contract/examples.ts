@@ -147,7 +147,7 @@ export const exampleDelivery = {
   answer: 'OK',
 };
 
-/** A consumer contract that was published. */
+/** A published consumer contract. */
 export const exampleContract = {
   consumer: 'shop-web',
   tag: 'production',

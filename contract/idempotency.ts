@@ -1,11 +1,11 @@
 import { IDEMPOTENCY_HOURS, lengths } from './limits.ts';
 
-/** The request header with which a repeated write is executed once only. */
+/** The request header that makes the service execute a repeated write only once. */
 export const idempotencyKey = {
   name: 'Idempotency-Key',
   minLength: 1,
   maxLength: lengths.idempotencyKey,
-  /** Visible ASCII, with spaces in between: what every HTTP library and proxy hands on unchanged. */
+  /** Visible ASCII, with spaces in between: every HTTP library and proxy passes it on unchanged. */
   pattern: '^[!-~]([ -~]*[!-~])?$',
   description:
     'Makes this request safe to repeat. Send a new value, such as a UUID, for each thing you want done, and the same value ' +

@@ -11,15 +11,15 @@ import { webhook } from './webhook.ts';
 // Built before `c.router`: helpers called inside it lose `strictStatusCodes`.
 const routes = { game, image, user, event, webhook, apiKey, consumerContract };
 
-/** The whole API. The server, the document, the SDKs and the contract tests are derived from it. */
+/** The whole API. The server, the document, the SDKs and the contract tests derive from it. */
 export const contract = initContract().router(routes, { strictStatusCodes: true });
 export type Contract = typeof contract;
 
 /** All operations of the API, router by router. */
 export const operations: readonly Operation[] = operationsOf(contract);
-/** The operations that answer with a stream. */
+/** The operations that return a stream. */
 export const streams: readonly Stream[] = operations.filter(isStream);
-/** The operations that answer once: procedures. */
+/** The operations that return one answer: procedures. */
 export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 
 export { KeyName, type KeyState, keyStates } from './api-key.ts';

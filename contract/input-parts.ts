@@ -10,7 +10,7 @@ interface Place {
   element: Place | undefined;
 }
 
-/** The parts that an operation's input may have, by numbers. */
+/** The numbered parts that an operation's input may have. */
 export interface InputParts {
   /** By number: `/sortBy`, `/sortBy=latest`. */
   names: readonly string[];
@@ -45,7 +45,7 @@ const marked = (number: number | undefined, seen: Uint8Array): boolean => {
   return true;
 };
 
-/** Marks in `seen`, by their numbers, the parts that a value has. Returns whether one was not marked before. */
+/** Marks in `seen` the numbers of the parts that a value has. Returns whether one was not marked before. */
 export const markParts = (place: Place, value: unknown, seen: Uint8Array): boolean => {
   let isNew = marked(place.member, seen);
   if (typeof value === 'string') {

@@ -6,7 +6,7 @@ import { escapeUnseen, holdsKey, withoutKeys } from './text.ts';
 
 /** Characters of an input that a message shows at most. */
 export const MAX_EXCERPT = 100;
-/** Characters read to make an excerpt: masking and escaping change the length. */
+/** The number of characters read to make an excerpt: masking and escaping change the length. */
 const LOOKED_AT = 4 * MAX_EXCERPT;
 
 /** A text with its control characters below U+0020 as JSON writes them. */
@@ -24,7 +24,7 @@ export const excerpt = (text: string, max = MAX_EXCERPT): string => {
   return isWhole ? shown.join('') : `${shown.slice(0, max - 1).join('')}…`;
 };
 
-/** Writes JSON until it has enough of it. */
+/** Writes JSON until the text is long enough. */
 class Writer {
   text = '';
 
@@ -92,15 +92,15 @@ const oneOf = (values: readonly unknown[]): string => {
 
 const size = (count: number | bigint, unit: string): string => `${count} ${unit}${Number(count) === 1 ? '' : 's'}`;
 
-/** The message for a size beyond a bound, `at most 20` for example. */
+/** The message for a size beyond a bound, such as `at most 20`. */
 const sizeMessage = (origin: string, input: unknown, bound: string, limit: number | bigint): string => {
   if (Array.isArray(input)) return `must hold ${bound} ${size(limit, 'item')}, holds ${input.length}`;
   return origin === 'string' ? `must have ${bound} ${size(limit, 'character')}` : `must be ${bound} ${limit}`;
 };
 
 /**
- * The message for a fault without a message of its own, in this API's wording: it continues the path of the value. It never
- * repeats the value.
+ * This API's message for a fault that has no message of its own. It continues the path of the value, and never repeats
+ * the value.
  */
 const ownMessageOf = (issue: z.core.$ZodRawIssue): string => {
   const { input } = issue;
@@ -136,7 +136,7 @@ z.config({ localeError: ownMessageOf });
 export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((member) => `/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** zod's path begins in the envelope, ours in `json`. */
+/** zod's path starts at the envelope, ours at `json`. */
 const inJson = (path: readonly PropertyKey[]): readonly PropertyKey[] => (path[0] === 'json' ? path.slice(1) : path);
 
 /** Returns the advice that follows an issue's message; for an unknown member, by its name. */

@@ -1,61 +1,61 @@
 /**
- * A relation between calls that callers can rely on, beyond the form of each answer. An operation names the laws that hold
- * of it, and `verify` checks them on a deployment: `openapi/kit/conformance/laws/` has the checks of each.
+ * A relation between calls that callers can rely on, beyond the form of each answer. An operation names its laws, and
+ * `verify` checks them on a deployment. `openapi/kit/conformance/laws/` has the checks of each law.
  */
 export type Law =
-  /** Of a list: a walk by page, or by cursor, meets each record once, in the order that was asked for. */
+  /** A walk through a list by page, or by cursor, meets each record once, in the requested order. */
   | 'pages'
-  /** Of a list: each filter leaves what it says, and all of that. */
+  /** Each filter of a list returns all matching records, and only these. */
   | 'filters'
   /** A record tells callers their own reactions and favorites, and no other caller's. */
   | 'viewer'
-  /** A list shows the first images of a record, and counts all. */
+  /** A list shows the first images of a record, and the count of all. */
   | 'shortens'
-  /** A record is as its list shows it. */
+  /** A record looks as in its list. */
   | 'agrees'
   /** A read counts a view. */
   | 'views'
-  /** A record is stored as it came; it is read, listed, found and counted from then on. */
+  /** A record is stored as sent; reads, lists, searches and counts show it from then on. */
   | 'publishes'
-  /** Records are stored in their order, or not at all. */
+  /** A batch of records is stored in its order, or not at all. */
   | 'publishesAll'
-  /** A record changes by what is given, and by nothing else. */
+  /** A change of a record changes the given members, and nothing else. */
   | 'updates'
   /** A state of the caller switches on, over and off, and is counted. */
   | 'toggles'
-  /** The caller's profile changes by what is given, and by nothing else. */
+  /** A change of the caller's profile changes the given members, and nothing else. */
   | 'restores'
-  /** Profiles are as their users and the records of these show them. */
+  /** Profiles agree with the current user and with the records of their users. */
   | 'profiles'
   /** Users are found by their nicknames. */
   | 'finds'
-  /** The scopes of the key are told. */
+  /** The service tells the scopes of the key. */
   | 'permits'
-  /** Records are counted by type as the list counts them. */
+  /** Counts of records by type agree with the list. */
   | 'counts'
-  /** Other records are named, each once. */
+  /** A record names related records, each once. */
   | 'relates'
-  /** Events have no gap, and tell of each record that is published. */
+  /** Events have no gap, and announce each published record. */
   | 'follows'
-  /** Calls that failed are listed. */
+  /** The service lists failed calls. */
   | 'logs'
   /** A new thing is listed, without its secret. */
   | 'lists'
   /** A new thing takes the place of one with the same name. */
   | 'replaces'
-  /** A thing changes by what is sent, and by nothing else. */
+  /** A change of a thing changes the sent members, and nothing else. */
   | 'changes'
-  /** A removed thing is not found any more. */
+  /** A removed thing is no longer found. */
   | 'removes'
   /** A revoked key is listed as revoked. */
   | 'revokes'
-  /** A secret is replaced by another one. */
+  /** A new secret replaces the old one. */
   | 'renews'
-  /** A key is replaced by one that is like it. */
+  /** A new key with the same properties replaces the old one. */
   | 'rotates'
-  /** A message is sent on request. */
+  /** The service sends a message on request. */
   | 'tests'
-  /** Deliveries tell how they were answered. */
+  /** Deliveries show the answers of the endpoint. */
   | 'delivers'
-  /** A delivery can be made again. */
+  /** The service repeats a delivery on request. */
   | 'redelivers';

@@ -18,16 +18,16 @@ interface Definition {
   out?: z.ZodType;
 }
 
-/** Which of the two sides of a schema that transforms is meant. */
+/** The side of a schema: a transformation makes the two differ. */
 export type Side = 'input' | 'output';
 
-/** A schema within another, and the members that lead to it: `*` for each element of an array or map. */
+/** A schema within another, and the path of members to it: `*` for each element of an array or map. */
 interface InnerSchema {
   schema: z.ZodType;
   path: readonly string[];
 }
 
-/** All schemas within one, itself first. One that wraps another comes before it, under the same path. */
+/** All schemas within one, itself first. A schema that wraps another precedes it, under the same path. */
 export function* schemasIn(schema: z.ZodType, side: Side, path: readonly string[] = []): Generator<InnerSchema> {
   yield { schema, path };
   const { shape = {}, element, valueType, options = [], ...others } = schema.def as Definition;
@@ -55,7 +55,7 @@ const wordsOf = (schema: z.ZodType): string[] => {
   return words.filter((word) => typeof word === 'string');
 };
 
-/** The members of an input or output and their enum values, each once. Array elements count only by their own members. */
+/** The members of an input or output and their enum values, each once. Array elements count only by their members. */
 export const partsOf = (schema: z.ZodType, side: Side): Part[] => {
   const parts = new Map<string, Part>();
   for (const { schema: inner, path } of schemasIn(schema, side)) {
@@ -68,7 +68,7 @@ export const partsOf = (schema: z.ZodType, side: Side): Part[] => {
 
 /** Texts with a form of their own, such as addresses and versions, refuse this one. */
 const SENTENCE = 'A plain text, for once!';
-/** The names of members with ids, slugs and positions in lists: any text is taken, and looked up. */
+/** The names of members with ids, slugs and positions in lists: any text is accepted, and looked up. */
 const LOOKED_UP = /^(?:id|cursor|before|after)$|(?:Id|Slugs)$/;
 
 const isMeasured = (schema: z.ZodType, path: readonly string[]): boolean => {
@@ -79,7 +79,7 @@ const isMeasured = (schema: z.ZodType, path: readonly string[]): boolean => {
   return !isLookedUp && !format && new RegExp(pattern, 'u').test(SENTENCE);
 };
 
-/** The places with numbers, arrays and free texts, each once: consumer contracts record the least and greatest of what is sent there. */
+/** The places with numbers, arrays and free texts, each once: consumer contracts record the extremes sent there. */
 export const measuredIn = (schema: z.ZodType, side: Side): string[] => {
   const measured = [...schemasIn(schema, side)].filter((inner) => isMeasured(inner.schema, inner.path));
   return [...new Set(measured.map(({ path }) => pointerOf(path)))];

@@ -56,21 +56,21 @@ export interface Spec<
   effect: E;
   input: I;
   output: O;
-  /** `high` for a read that takes several times the work of a list; left out for all others. */
+  /** `high` for a read that takes several times the work of a list; absent for all others. */
   cost?: 'high';
-  /** The reasons it can fail for beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
+  /** Its reasons for failures beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
   /** Hints of this operation that replace those of the catalogue. */
   hints?: Partial<Record<R, string>>;
   /** The relations between calls that hold of it. */
   laws?: readonly Law[];
-  /** The member of the input whose words are searched for, where there is one. */
+  /** The member of the input whose words it searches for, if any. */
   searchMember?: string;
-  /** The member of the input that is a list of records to store together, where there is one. */
+  /** The member of the input with the list of records to store together, if any. */
   recordsMember?: string;
-  /** Set for an input of more values than a record has. */
+  /** Set for an input with more values than a record has. */
   holdsManyValues?: true;
-  /** Set where the whole operation will go. Its members have `deprecated()` and `deprecatedValues()`. */
+  /** Set when the whole operation is deprecated. Its members have `deprecated()` and `deprecatedValues()`. */
   deprecated?: Deprecation;
   example: { input: z.input<I>; output: z.output<O> };
 }
@@ -81,7 +81,7 @@ export interface ProcedureMetadata {
   id: string;
   access: Access;
   effect: Effect;
-  /** Every reason it can answer, the common ones included. */
+  /** All its reasons for failures, including the common ones. */
   reasons: readonly Reason[];
   /** Hints in place of the catalogue's. */
   hints: Partial<Record<Reason, string>>;
@@ -93,30 +93,30 @@ export interface ProcedureMetadata {
   cost: 'usual' | 'high';
   /** The relations between calls that hold of it. */
   laws: readonly Law[];
-  /** The member of the input whose words are searched for. */
+  /** The member of the input whose words it searches for. */
   searchMember: string | undefined;
-  /** The member of the input that is a list of records to store together. */
+  /** The member of the input with the list of records to store together. */
   recordsMember: string | undefined;
-  /** Whether it answers a list, which may be large, rather than one record. */
+  /** Whether it returns a list, which may be large, rather than one record. */
   answersList: boolean;
   /** Whether the input may be left out altogether. */
   inputOptional: boolean;
-  /** Set where the whole operation will go. */
+  /** Set when the whole operation is deprecated. */
   deprecated: Deprecation | undefined;
-  /** The members and values that will go. */
+  /** The deprecated members and values. */
   deprecatedParts: { input: readonly DeprecatedPart[]; output: readonly DeprecatedPart[] };
   example: { input: unknown; output: unknown };
 }
 
-/** A route of the contract that answers once, as far as all are alike. */
+/** The common type of all routes of the contract that return one answer. */
 export interface Route {
   method: 'POST';
   path: string;
   summary: string;
   description: string;
-  /** The request envelope: the parameters are in `json`. */
+  /** The request envelope: `json` holds the parameters. */
   body: z.ZodType<{ json?: unknown }, { json?: unknown }>;
-  /** The reply envelope at 200, `ErrorResponse` at all others. */
+  /** The reply envelope for status 200, `ErrorResponse` for all others. */
   responses: { 200: z.ZodType<{ result: { data: { json: unknown } } }> };
   metadata: ProcedureMetadata;
 }
@@ -124,7 +124,7 @@ export interface Route {
 /** The media type of Server-Sent Events (HTML, section 9.2). */
 export const STREAM_TYPE = 'text/event-stream';
 
-/** A route whose success is a stream of Server-Sent Events, as far as all are alike. */
+/** The common type of all routes that return a stream of Server-Sent Events. */
 export interface StreamRoute extends Omit<Route, 'responses' | 'metadata'> {
   responses: { 200: ContractOtherResponse<z.ZodType> };
   metadata: ProcedureMetadata & {
@@ -133,7 +133,7 @@ export interface StreamRoute extends Omit<Route, 'responses' | 'metadata'> {
   };
 }
 
-/** A route, as far as those that answer once and those that stream are alike. */
+/** The common type of routes with one answer and routes with a stream. */
 export type AnyRoute = Pick<Route, 'path' | 'body' | 'metadata'>;
 
 /** The input as a caller may send it: members with a default may be left out. */
@@ -154,7 +154,7 @@ export interface Procedure extends ProcedureMetadata {
 
 export const isStreamRoute = (route: Route | StreamRoute): route is StreamRoute => 'message' in route.metadata;
 
-/** An operation of the contract that answers with a stream, with all its properties. */
+/** An operation of the contract that returns a stream, with all its properties. */
 export interface Stream extends Omit<Procedure, 'route'> {
   message: z.ZodType<{ json: unknown }>;
   route: StreamRoute;
@@ -182,7 +182,7 @@ type StreamSpec<I extends z.ZodType, O extends z.ZodType, R extends Reason> = Sp
   streams: true;
 };
 
-/** Describes an operation that answers with a stream of its outputs. */
+/** Describes an operation that returns a stream of its outputs. */
 export const stream = <I extends z.ZodType, O extends z.ZodType, const R extends Reason = never>(
   spec: Omit<StreamSpec<I, O, R>, 'access' | 'effect' | 'streams'>,
 ): StreamSpec<I, O, R> => ({ ...spec, access: 'public', effect: 'read', streams: true });
@@ -202,7 +202,7 @@ const request = <I extends z.ZodType>(name: string, input: I) =>
     .strictObject({ json: input, meta: SuperjsonMeta.optional() })
     .meta({ id: `${name}Request`, description: 'The request envelope: the parameters are in `json`.' });
 
-/** Generators give types of their own names such as `GameListResponse`, `GameListData` and `GameListResult`: these differ. */
+/** These names differ from types that generators add, such as `GameListResponse`, `GameListData`, `GameListResult`. */
 const reply = <O extends z.ZodType>(name: string, output: O) => {
   const data = z
     .object({ json: output })
@@ -252,7 +252,7 @@ type RouteOf<N extends string, S extends AnySpec> = {
 
 const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** A schema under a component name, unless it has one already. */
+/** A schema under a component name, unless it already has one. */
 const named = <T extends z.ZodType>(schema: T, id: string, description: string): T =>
   schema.meta()?.['id'] || schema instanceof z.ZodOptional
     ? schema
@@ -263,7 +263,7 @@ const bodyLimitOf = ({ effect, recordsMember }: Pick<AnySpec, 'effect' | 'record
   return recordsMember === undefined ? WRITE_BODY_LIMIT : BATCH_BODY_LIMIT;
 };
 
-/** The description, with a sentence on the deprecation if there is one. */
+/** The description, with a sentence on the deprecation, if any. */
 const descriptionOf = ({ description, deprecated }: AnySpec): string =>
   deprecated === undefined ? description : `${description} ${deprecationText(assertDeprecation(deprecated))}`;
 
@@ -312,8 +312,8 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
 };
 
 /**
- * Turns the blocks of one router into ts-rest routes. Path, operation id and component names follow from the names:
- * `list` in `game` becomes `POST /api/trpc/game.list` with `GameListRequest`, `GameListInput`, `GameListReply`, ….
+ * Turns the blocks of one router into ts-rest routes. The names give path, operation id and component names: `list` in
+ * `game` becomes `POST /api/trpc/game.list` with `GameListRequest`, `GameListInput`, `GameListReply`, ….
  */
 export const router = <N extends string, S extends Record<string, AnySpec>>(
   name: N,

@@ -28,11 +28,11 @@ import {
 
 /** Whether it helps to send the same request again, in words. */
 export const retries = {
-  /** The requested thing does not exist, or is not allowed. */
+  /** The requested thing does not exist, or is forbidden. */
   no: 'No. The same request gets the same answer.',
   /** Only another request, or another key, helps. */
   'after-fixing': 'Not as it is. Fix the request first.',
-  /** The service says when to repeat, and a write that failed so has stored nothing. */
+  /** The service says when to repeat, and such a failed write has stored nothing. */
   'after-retry-after': 'Yes, after the number of seconds in `Retry-After`.',
   /** The outcome of the write is unknown. */
   'with-idempotency-key':
@@ -43,7 +43,7 @@ export const retries = {
 } as const;
 export type Retry = keyof typeof retries;
 
-/** The error catalogue's entry for a reason. All texts are sentences in Markdown of which only code spans are used. */
+/** The error catalogue's entry for a reason. All texts are sentences in Markdown that use only code spans. */
 interface CatalogueEntry {
   /** The HTTP status. */
   readonly status: number;
@@ -57,11 +57,11 @@ interface CatalogueEntry {
   readonly hint: string;
   /** The circumstances in which this happens. */
   readonly cause: string;
-  /** The fix, at more length than the hint. */
+  /** The fix, in more detail than the hint. */
   readonly fix: string;
   /** Whether it helps to send the same request again. */
   readonly retry: Retry;
-  /** The same for programs, where the status alone misleads: `X-Should-Retry`. */
+  /** The same for programs, when the status alone misleads: `X-Should-Retry`. */
   readonly shouldRetry?: boolean;
 }
 
@@ -74,7 +74,7 @@ const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE', number: -32013, retry
 const tooMany = { status: 429, code: 'TOO_MANY_REQUESTS', number: -32029, retry: 'after-retry-after' } as const;
 const unavailable = { status: 503, code: 'SERVICE_UNAVAILABLE', number: -32603 } as const;
 
-/** The error catalogue: every `data.reason` that the service can answer. */
+/** The error catalogue: all `data.reason`s of the service. */
 export const errors = {
   MALFORMED_JSON: {
     status: 400,
@@ -94,7 +94,7 @@ export const errors = {
     cause: `A member of the input is missing, unknown, of the wrong type or outside its limits. \`data.issues\` lists every fault, up to ${MAX_ISSUES}.`,
     fix: 'Correct the input at each `path`, as its `message` says. If a member that you did send is called missing, check that it is inside `json`: `{"json": {"limit": 20}}`.',
   },
-  // A schema cannot know whether a page or a cursor exists: these are no faults of the input.
+  // A schema cannot know whether a page or a cursor exists: these are not faults of the input.
   PAGE_TOO_DEEP: {
     ...notFound,
     message: `\`page\` × \`limit\` may not exceed ${MAX_PAGE_DEPTH}.`,
@@ -553,7 +553,7 @@ export const errorOf = (reason: Reason): CatalogueEntry => errors[reason];
 export const ERRORS_PATH = '/errors';
 
 /**
- * Where a reason is explained, as a URI reference: `https://api.example.com/errors#TIMEOUT` or, without a `base`,
- * `/errors#TIMEOUT`, to be appended to the address of the service. `base` has no slash at the end.
+ * The URI reference to the explanation of a reason: `https://api.example.com/errors#TIMEOUT` or, without a `base`,
+ * `/errors#TIMEOUT`, to append to the address of the service. `base` does not end with a slash.
  */
 export const docsOf = (reason: Reason, base = ''): string => `${base}${ERRORS_PATH}#${reason}`;

@@ -6,11 +6,9 @@ import { MAX_DELIVERIES, MAX_SIGNING_SECRETS, MAX_WEBHOOKS, ROTATION_HOURS } fro
 import { noInput, procedure, router } from './procedure.ts';
 import { keyless } from './text.ts';
 
-/** The states of a webhook. */
 export const webhookStates = ['pending', 'active', 'paused', 'disabled'] as const;
 export type WebhookState = (typeof webhookStates)[number];
 
-/** The states of a delivery. */
 export const deliveryStates = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
@@ -89,17 +87,17 @@ const message = <T extends z.ZodType, D extends z.ZodType>(id: string, descripti
 const challenge = 'n7mGqL2b0yq1u6cI5v3W8w';
 const { at: timestamp } = exampleEvent;
 
-/** A message that an endpoint gets, by the Standard Webhooks specification. */
+/** A message to an endpoint, by the Standard Webhooks specification. */
 export interface WebhookMessage {
   summary: string;
   description: string;
   body: z.ZodType;
   example: unknown;
-  /** The body that the endpoint must answer with, if any. */
+  /** The body that the endpoint must return, if any. */
   answer?: { body: z.ZodType; example: unknown };
 }
 
-/** All messages that an endpoint gets, by the names under which the document has them. */
+/** All messages to endpoints, by their names in the document. */
 export const webhookMessages: Record<string, WebhookMessage> = {
   event: {
     summary: 'An event',

@@ -1,5 +1,6 @@
-// Compares two documents, by oasdiff and by the comparison that clients have, and says what must not be published. Run by .ci/compatibility:
-//   node compare.js <oasdiff> <released document> <current document> <changelog> [--least] [--today YYYY-MM-DD]
+// Compares two documents, by oasdiff and by the comparison that clients have, and says what must not be published.
+// .ci/compatibility runs it:
+// node compare.js <oasdiff> <released document> <current document> <changelog> [--least] [--today YYYY-MM-DD]
 // With --least it prints the least version that the current document may have.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -2,23 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Change as Difference } from './kit/conformance/document/change.ts';
 import { unescaped } from './kit/conformance/document/schema.ts';
 
-/** A change of the document as oasdiff tells it. */
+/** A change of the document as oasdiff reports it. */
 export interface Change {
   /** The rule that found it. */
   id: string;
-  /** In words, with names in backticks: a member by its path, such as `json/games/items/title`. */
+  /** The change in words, with names in backticks: a member by its path, such as `json/games/items/title`. */
   text: string;
   /** 1: compatible, 2: it may break callers, 3: it breaks callers. */
   level: 1 | 2 | 3;
-  /** The operation that changed, if it is one operation that did. */
+  /** The operation that changed, if it is a single one. */
   operationId?: string;
-  /** The name that the changelog must contain, where the text does not say it. */
+  /** The name that the changelog must contain, if the text lacks it. */
   subject?: string;
   /** Set if no comparison can judge it. */
   isUnjudged?: boolean;
 }
 
-/** A document, as far as its version goes. */
+/** The version of a document. */
 export interface Versioned {
   info: { version: string };
 }
@@ -27,17 +27,17 @@ export interface Versioned {
 const PATTERN_OF_INPUT = 'request-property-pattern-changed';
 const SECURITY = 'Security\n';
 
-/** Whether a pattern of an input is only written with other escapes. */
+/** Whether a pattern of an input differs only in its escapes. */
 export const isSamePattern = ({ id, text }: Change): boolean => {
   const [, from, to] = / from `(.*)` to `(.*)`$/su.exec(text) ?? [];
   return id === PATTERN_OF_INPUT && from !== undefined && to !== undefined && unescaped(from) === unescaped(to);
 };
 
-/** A new scope reaches only callers whose keys are issued with it: it needs no major version, but an entry in the changelog. */
+/** A new scope reaches only callers with keys for it: it needs no major version, but an entry in the changelog. */
 const VALUE_OF_REPLY = 'response-property-enum-value-added';
 const SCOPES = '/apiKey/scopes/items/';
 
-/** Demands on a condition; where something was always demanded before, they loosen. */
+/** Demands with a condition; in place of an unconditional demand, they loosen. */
 const CONDITIONS = new Set(['request-property-if-added', 'request-property-else-added']);
 const NO_LONGER_DEMANDED = 'request-property-became-optional';
 
@@ -55,7 +55,7 @@ const majorOf = ({ info }: Versioned): number => Number.parseInt(info.version, 1
 
 const describe = ({ operationId, text }: Change): string => (operationId ? `${operationId}: ${text}` : text);
 
-/** Parts of a path that name no member. */
+/** Parts of a path that do not name a member. */
 const BETWEEN = new Set(['', 'items', 'additionalProperties']);
 
 /** The name that the changelog must contain: the changed header or member, else the operation. */
@@ -67,7 +67,9 @@ const subjectOf = ({ operationId, text, subject }: Change): string | undefined =
   return path?.split('/').findLast((part) => !BETWEEN.has(part)) ?? operationId;
 };
 
-/** Kinds of changes by the words of our own comparison; what we call them, as oasdiff does, and which rules of oasdiff know them. */
+/**
+ * Kinds of changes: the words of our own comparison, our name in oasdiff's style, and the rules of oasdiff for them.
+ */
 const KINDS: readonly (readonly [words: RegExp, name: string, rules: RegExp])[] = [
   [/^(?:the|no|any) value\b/, 'enum-value', /enum|const/],
   [/^(?:the|no|any) type\b/, 'type', /type|null/],
@@ -91,17 +93,17 @@ const membersOn = (path: string): string =>
     .filter((part) => !BETWEEN.has(part) && part !== '*')
     .join('/');
 
-/** Where a difference is: `the request` or a status, and the path in the body there. */
+/** The place of a difference: `the request` or a status, and the path in its body. */
 const placeOf = ({ where }: Difference): [holder: string, path?: string] => {
   const [, holder = where, path] = /^(.+?) (\/.*)?$/su.exec(where) ?? [];
   return [holder, path];
 };
 
 const NAMED = /(?:^the request, \w+|^\w+ header) (\S+)$/;
-/** A reason that comes by another status or code goes past clients that wait for the former one. */
+/** A reason that moves to another status or code escapes clients that wait for the former one. */
 const isMoved = ({ reason, came }: Difference): boolean => reason !== undefined && came !== 'nothing';
 
-/** These two moved with 1.1.0, when only oasdiff was asked, which knows no reasons. */
+/** These two moved with 1.1.0, which was checked only by oasdiff. It does not know reasons. */
 const MOVED_BEFORE = /^(?:CURSOR_INVALID|PAGE_TOO_DEEP) by status 400$/;
 
 const toChange = (one: Difference): Change => {
@@ -133,7 +135,7 @@ const toChange = (one: Difference): Change => {
   };
 };
 
-/** Whether oasdiff knows a difference: a message, the kind of change at that place of a body or, if no client breaks, its subject. */
+/** Whether oasdiff knows a difference: a message, the kind of change there or, if no client breaks, its subject. */
 const isKnown = (one: Difference, told: Change, found: readonly Change[]): boolean => {
   const { rules } = kindOf(one);
   const [holder, path] = placeOf(one);
@@ -151,10 +153,10 @@ const isKnown = (one: Difference, told: Change, found: readonly Change[]): boole
   });
 };
 
-/** oasdiff takes messages to webhooks for requests of callers: what binds and what loosens is the reverse. */
+/** oasdiff takes messages to webhooks for requests of callers: it confuses changes that bind with those that loosen. */
 const isMessage = (operationId = ''): boolean => /^webhook\.(?:message|callback)\./.test(operationId);
 
-/** The changes by oasdiff, and those of our own comparison that oasdiff does not know, or not so well: it reads no `x-default`. */
+/** The changes by oasdiff, and our own ones that it misses or misjudges: it does not read `x-default`. */
 export const together = (found: readonly Change[], own: readonly Difference[], released: Versioned): Change[] => {
   const theirs = found.filter(
     (change) => !isSamePattern(change) && !change.id.includes('-default-value-') && !isMessage(change.operationId),
@@ -172,13 +174,13 @@ export const together = (found: readonly Change[], own: readonly Difference[], r
   return [...theirs, ...ours];
 };
 
-/** The text of the changelog below the heading `## <title>`, with the date or without; empty without one. */
+/** The text of the changelog below the heading `## <title>`, with or without the date; empty if missing. */
 const sectionOf = (changelog: string, title: string): string => {
   const sections = changelog.split(/^## /m).slice(1);
   return sections.find((section) => section.split(/\n| \(/, 1)[0]?.trim() === title)?.slice(title.length) ?? '';
 };
 
-/** Whether a text has a name as a word, or at the end of a longer one, as in `GameSummary.title`. Headers have no case. */
+/** Whether a text has a name as a word, or at the end of one: `GameSummary.title`. Headers ignore case. */
 export const isNamed = (subject: string, text: string): boolean =>
   text
     .split(/[^\w.-]+|\.(?=\s|$)/)
@@ -195,11 +197,11 @@ const isToldAsSecurity = (change: Change, entries: string): boolean => {
 const isToldAsScope = ({ id, text }: Change, entries: string): boolean =>
   id === VALUE_OF_REPLY && text.includes(SCOPES) && isNamed('scope', entries);
 
-/** A change that no comparison can judge may come with an entry in the changelog; a pattern only with one on security. */
+/** A change that no comparison can judge needs an entry in the changelog; a pattern needs one on security. */
 const isToldUnjudged = (change: Change, entries: string): boolean =>
   change.isUnjudged === true && change.id !== PATTERN_OF_INPUT && isNamed(subjectOf(change) ?? '', entries);
 
-/** Whether a condition took the place of a demand: the same operation has a member less that must always be there. */
+/** Whether a condition replaced a demand: the same operation has one required member less. */
 const isLoosened = ({ id, operationId }: Change, changes: readonly Change[]): boolean =>
   CONDITIONS.has(id) && changes.some((one) => one.id === NO_LONGER_DEMANDED && one.operationId === operationId);
 
@@ -227,7 +229,7 @@ export const entriesOf = (changelog: string, released: Versioned, { info: { vers
     .trim();
 };
 
-/** The least version of a document that differs from a released one. A changed description takes a patch. */
+/** The least version of a document that differs from a released one. A changed description needs a patch. */
 const versionAfter = (changes: readonly Change[], released: Versioned, entries: string): string => {
   const [major = 0, minor = 0, patch = 0] = numbersOf(released);
   if (breaking(changes, entries).length > 0) return `${major + 1}.0.0`;
@@ -248,7 +250,7 @@ export const leastVersion = (
 const isLower = (version: string, least: string): boolean => version.localeCompare(least, 'en', { numeric: true }) < 0;
 
 /**
- * Why the changes since the last release cannot be published as they are, in lines: none if they can.
+ * Why the changes since the last release cannot be published unchanged, in lines: none if they can.
  * @param changelog the text of CHANGELOG.md
  */
 export const refusals = (

@@ -20,10 +20,10 @@ import { callbacksOf, webhooksOf, webhookTag } from './webhooks.ts';
 
 export type { Target };
 
-/** The routers that a document is made of. */
+/** The routers of a document. */
 type Routers = Record<string, Record<string, Route | StreamRoute>>;
 
-/** The promises about calls in general that no keyword of OpenAPI can hold. Programs that compare documents find them here. */
+/** The promises about all calls that no keyword of OpenAPI can express. Programs that compare documents read them. */
 const limits = {
   batchCalls: MAX_BATCH_CALLS,
   rates,
@@ -31,7 +31,7 @@ const limits = {
   readsByGet: { etag: true },
 };
 
-/** A header is required if every reply that names it has it. */
+/** A header is required if all replies that name it have it. */
 const headers = {
   'X-Request-Id': {
     description:
@@ -69,7 +69,7 @@ const headers = {
   },
 } as const;
 
-/** Of these, a document has those that its operations may answer. */
+/** A document has those of these headers that its operations may send. */
 const deprecationHeaders = {
   Deprecation: {
     description:
@@ -112,8 +112,8 @@ const securitySchemes = {
 } as const;
 
 /**
- * A copy with sorted keys, so that a change of the contract makes a small diff. The members of a schema and of an example
- * keep their order: it is the contract's and the wire's, chosen for readers.
+ * A copy with sorted keys, so that a change of the contract makes a small diff. The members of a schema and of an
+ * example keep their order: it is that of the contract and of replies, chosen for readers.
  */
 function sorted<T>(value: T, areNames?: boolean): T;
 function sorted(value: unknown, areNames = false): unknown {
@@ -126,10 +126,10 @@ function sorted(value: unknown, areNames = false): unknown {
   return Object.fromEntries(areNames ? entries : entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The examples that the responses of operations name, taken out of them into components. */
+/** The examples that the responses of operations name, moved into components. */
 type NamedExamples = Record<string, unknown>;
 
-/** Puts references in place of the examples: openapi-generator warns that it "failed to get the schema name" of others. */
+/** Replaces the examples by references: for others, openapi-generator warns that it "failed to get the schema name". */
 const takeExamples = (paths: Record<string, { post: Operation }>): NamedExamples => {
   const taken: NamedExamples = {};
   for (const { post } of Object.values(paths)) {
@@ -146,7 +146,7 @@ const takeExamples = (paths: Record<string, { post: Operation }>): NamedExamples
 
 /**
  * The OpenAPI document of the whole API, derived from the contract alone. Two calls give equal documents.
- * `@ts-rest/open-api` makes the paths; it knows neither JSON Schema of zod 4, nor components, examples, headers or scopes.
+ * `@ts-rest/open-api` makes the paths; it does not know JSON Schema of zod 4, components, examples, headers or scopes.
  *
  * @param version the semantic version of the API, for `info.version`
  * @param target `3.1` for the document proper; `3.0` for readers that know no better, in the dialect of 3.0.3
@@ -171,7 +171,7 @@ export const buildDocument = async (version: string, target: Target, routers: Ro
   };
   const { paths } = await generateOpenApiAsync(routers, head, {
     setOperationId: 'concatenated-path',
-    // It asks for parameters of path, query and headers too, which no route has.
+    // It also asks for parameters of path, query and headers, which no route has.
     schemaTransformer: async ({ schema, type }) =>
       schema === undefined ? null : components.ref(schema as z.ZodType, type === 'response' ? 'output' : 'input'),
     operationMapper: (generated, route) =>
@@ -204,6 +204,6 @@ export const buildDocument = async (version: string, target: Target, routers: Ro
 
 export type Document = Awaited<ReturnType<typeof buildDocument>>;
 
-/** A document as its file holds it; what patterns hold unseen is escaped. */
+/** A document as its file holds it, with escapes for invisible characters in patterns. */
 export const formatDocument = (document: Document): string =>
   escapeUnseen(`${JSON.stringify(document, null, 2)}\n`).replaceAll(/[\p{Cf}\p{Cn}]/gu, escapeOf);

@@ -43,7 +43,7 @@ import {
   WRITE_BODY_LIMIT,
 } from '../contract/index.ts';
 
-// Facts of the contract for prose: the introduction of the document and the guides take them from here.
+// Facts of the contract for texts: the introduction of the document and the guides use them.
 
 export const code = (text: string | number): string => `\`${text}\``;
 
@@ -90,13 +90,13 @@ const reasonTable = table(
 
 const deprecationRow = (what: string, { since, sunset = '', use }: Deprecation): string[] => [what, since, sunset, use];
 
-/** `label` of `shelf.list`; of a value with the member: `newest` as `order` of `shelf.list`. */
+/** `label` of `shelf.list`; for a value of a member: `newest` as `order` of `shelf.list`. */
 const partRow = ({ id }: Operation, { path, value, deprecation }: DeprecatedPart): string[] => {
   const member = code(path.filter((step) => step !== '*').join('.'));
   return deprecationRow(`${value === undefined ? member : `${code(value)} as ${member}`} of ${code(id)}`, deprecation);
 };
 
-/** A table of the deprecations of these operations, or a word where there are none. */
+/** A table of the deprecations of these operations, or a word for none. */
 export const deprecationTable = (all: readonly Operation[]): string => {
   const rows = all.flatMap((operation) => {
     const { id, deprecated, deprecatedParts } = operation;

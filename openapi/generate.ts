@@ -1,4 +1,4 @@
-// Writes the documents, what the guides take from the contract, and the version where it stands in files written by hand. Runs in
+// Writes the documents, the parts of the guides from the contract, and the version in files written by hand. Runs in
 // the root of the repository, by `npm run openapi`.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { consumerContractSchema } from '../contract/consumer-contract.ts';
@@ -6,7 +6,7 @@ import { buildDocument, formatDocument } from './document.ts';
 import { guideFiles } from './guide-pages.ts';
 import { filledGuides } from './guides.ts';
 
-/** Where the version stands. */
+/** The places of the version. */
 const VERSIONED = [
   ['openapi/workflows.arazzo.yaml', /(?<=^ {2}version: ).+/gm],
   ['Dockerfile', /(?<=^ARG VERSION=).+/gm],
@@ -15,7 +15,7 @@ const VERSIONED = [
   ['docs/consumers.md', /(?<="contract": ")[\d.]+/g],
   ['deploy/ci/compose.yaml', /(?<=:-content-gateway:)[\d.]+/g],
 ] as const;
-/** Where the newest package of the major version is named. */
+/** The places that name the newest package of the major version. */
 const MAJOR_VERSION = /(?<=\bcontent-gateway@)\d+\b/g;
 const OF_MAJOR_VERSION = ['action.yml', 'github-workflow.yml', 'gitlab.yml'].map((name) => `deploy/ci/${name}`);
 
@@ -30,6 +30,6 @@ const replace = (path: string, place: RegExp, text: string): void =>
 for (const [path, place] of VERSIONED) replace(path, place, version);
 for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/contracts.md'])
   replace(path, MAJOR_VERSION, version.split('.', 1).join());
-// Last, since the guides are made of all of this. The folder stays: a build looks when names in openapi/ changed.
+// Last, since the guides depend on all of this. The folder stays: a build checks for new names in openapi/.
 for (const name of readdirSync('openapi/guides')) rmSync(`openapi/guides/${name}`);
 for (const [path, text] of guideFiles()) writeFileSync(path, text);

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 
-/** A guide: a Markdown file of this repository that is published. */
+/** A guide: a published Markdown file of this repository. */
 export interface Guide {
-  /** Its place under `/guides/`. */
+  /** Its name under `/guides/`. */
   name: string;
   /** Its path from the root of the repository. */
   file: string;
   group: string;
-  /** Whether it is for operators of the service, and not for its callers. */
+  /** Whether it is for operators of the service, not for its callers. */
   isForOperators: boolean;
-  /** Whether `http://localhost:3000` in it is the reader's own machine, and not an example of this service. */
+  /** Whether `http://localhost:3000` in it is the reader's own machine, not an example of this service. */
   isLocal: boolean;
-  /** Whether it helps who writes a client: others say nothing to them, or too much. */
+  /** Whether it helps to write a client: other guides do not concern clients, or say too much. */
   isForClients: boolean;
 }
 
@@ -45,12 +45,12 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
     })),
   );
 
-/** The guides, in the order in which they are read. */
+/** The guides, in their reading order. */
 export const guides: readonly Guide[] = [...guidesOf(INTEGRATION, false), ...guidesOf(OPERATION, true)];
 
-/** A mark at the beginning or the end of a passage that services of some kinds publish: `<!-- where own sandbox -->`. */
+/** A mark at the start or the end of a passage that services of some kinds publish: `<!-- where own sandbox -->`. */
 export const PASSAGE_MARK = /^<!-- (?:where [\w -]+|\/where) -->\s*$/;
-/** The other comments, which are not published. */
+/** All other comments; these are not published. */
 const COMMENT = /<!--(?! (?:where [\w -]+|\/where) -->)[^]*?-->(\n(?=\n))?/g;
 
 /** The Markdown of a guide, without comments other than the marks of passages. Runs in the root of the repository. */

@@ -3,28 +3,28 @@ import { guides } from './guide-catalogue.ts';
 
 /** The address that examples of the guides and the document call. */
 export const EXAMPLE_ADDRESS = 'http://localhost:3000';
-/** Stand in the published guides for the address of the service, and for where its source is. */
+/** The placeholders in published guides for the address of the service, and for that of its source. */
 export const ADDRESS = 'https://address.invalid';
 export const SOURCE = 'https://source.invalid';
 
 const DOCUMENTS = ['openapi.json', 'openapi-3.0.json'];
 
-/** Where a file of this repository is published, from the root of the service: `guides/paging`. */
+/** The published path of a file of this repository, from the root of the service: `guides/paging`. */
 const publishedAt = (file: string): string | undefined => {
   const guide = guides.find((one) => one.file === file);
   if (guide !== undefined) return `guides/${guide.name}`;
   return DOCUMENTS.find((name) => file === `openapi/${name}`);
 };
 
-/** Where a link of a guide leads. */
+/** The target of a link in a guide. */
 export type LinkTarget =
-  /** Somewhere on this service, from its root; or on the page itself, by a fragment alone. */
+  /** A path on this service, from its root; or a fragment of the page itself. */
   | { kind: 'page'; path: string }
   | { kind: 'outside'; url: string }
-  /** A file of the repository that is not published. */
+  /** An unpublished file of the repository. */
   | { kind: 'file'; path: string };
 
-/** Where `href` leads that stands in `file`, of which `isLocal` tells whether its examples are about the reader's machine. */
+/** The target of the link `href` in `file`; `isLocal` tells whether its examples call the reader's machine. */
 export const targetOf = (href: string, { file, isLocal }: { file: string; isLocal: boolean }): LinkTarget => {
   if (href.startsWith('#')) return { kind: 'page', path: href };
   // The root of the repository.

@@ -3,8 +3,9 @@ import { ADDRESS, EXAMPLE_ADDRESS, targetOf } from './guide-links.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
 import { exampleText, operationLines, operationsText } from './operations-text.ts';
 
-// The guides as the service publishes them. In these files stand for what only the service knows: `ADDRESS` for its address, `SOURCE`
-// for where its source is, `<!-- name -->` for its name, and passages between marks for its kind.
+// The guides as the service publishes them. These files hold placeholders for facts that only the service knows:
+// `ADDRESS` for its address, `SOURCE` for that of its source, `<!-- name -->` for its name, and passages between marks
+// for its kind.
 
 /** A guide, and its page. */
 interface GuidePage {
@@ -12,7 +13,7 @@ interface GuidePage {
   rendered: Rendered;
 }
 
-/** Examples, which call the service. */
+/** A text with examples that call the service. */
 const atService = (text: string, { isLocal }: Guide): string =>
   isLocal ? text : text.replaceAll(EXAMPLE_ADDRESS, ADDRESS);
 
@@ -21,7 +22,7 @@ const pageOf = (guide: Guide): GuidePage => {
   return { guide, rendered: { ...rendered, html: atService(rendered.html, guide) } };
 };
 
-/** The Markdown of a guide, whose links lead to where things are on the service. */
+/** The Markdown of a guide, with links to paths on the service. */
 const markdownOf = (guide: Guide): string => {
   const text = sourceOf(guide).replaceAll(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
     const target = targetOf(href, guide);
@@ -43,7 +44,7 @@ const SUMMARY =
 
 const line = (title: string, url: string, words: string): string => `- [${title}](${url}): ${words}`;
 
-/** `/llms.txt`: what there is to read. */
+/** `/llms.txt`: the list of texts to read. */
 const llmsText = (pages: readonly GuidePage[]): string => {
   const lines = (isWanted: (guide: Guide) => boolean): string =>
     pages
@@ -72,14 +73,14 @@ const llmsText = (pages: readonly GuidePage[]): string => {
   ].join('\n\n')}\n`;
 };
 
-/** Headings a step deeper, outside of code. */
+/** Headings a level deeper, except in code. */
 const deeper = (markdown: string): string =>
   markdown
     .split(/(^```[^]*?^```$)/m)
     .map((part) => (part.startsWith('```') ? part : part.replaceAll(/^(?=#+ )/gm, '#')))
     .join('');
 
-/** `/llms-full.txt`: what it takes to write a client, in one file. */
+/** `/llms-full.txt`: all that a client's author needs, in one file. */
 const llmsFullText = (): string =>
   `${[
     `# ${NAME}`,

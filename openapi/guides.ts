@@ -4,19 +4,19 @@ import { pathToFileURL } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { facts } from './facts.ts';
 
-// The derived parts of docs/*.md: the text between `<!-- NAME -->` and `<!-- / -->` is the part NAME. The part `sandbox` is derived
-// from the sandbox's data, by test/docs/sandbox-page.test.ts.
+// The derived parts of docs/*.md: the text between `<!-- NAME -->` and `<!-- / -->` is the part NAME.
+// test/docs/sandbox-page.test.ts derives the part `sandbox` from the sandbox's data.
 
 const PART = /<!-- ((?!sandbox )[\w.-]+) -->[^]*?<!-- \/ -->/g;
 const LANGUAGES = { typescript: 'TypeScript', python: 'Python', go: 'Go', java: 'Java', rust: 'Rust' };
 
-/** `openapi/sdk/settings.mjs`, as far as it is used here. */
+/** The members of `openapi/sdk/settings.mjs` used here. */
 interface SdkSettings {
   readSettings: () => unknown;
   settingAt: (settings: unknown, path: string) => string;
 }
 
-/** The section of a Markdown text below a heading, up to the next one of its depth. @throws Error if there is none */
+/** The section of a Markdown text below a heading, up to the next one of its depth. @throws Error if it is missing */
 const section = (text: string, heading: string): string => {
   const lines = text.split('\n');
   const start = lines.indexOf(heading);
@@ -25,7 +25,7 @@ const section = (text: string, heading: string): string => {
   let isCode = false;
   const end = lines.findIndex((line, index) => {
     if (line.startsWith('```')) isCode = !isCode;
-    // A comment of a script may look like a heading.
+    // A comment in a script may look like a heading.
     return index > start && !isCode && /^#+ /.test(line) && line.indexOf(' ') <= depth;
   });
   return lines
@@ -34,17 +34,17 @@ const section = (text: string, heading: string): string => {
     .trim();
 };
 
-/** The README of each SDK, by its language, under the names that it is published by. */
+/** The README of each SDK, by its language, under its published names. */
 const sdkReadmes = async (): Promise<[language: string, text: string][]> => {
   const path = pathToFileURL(resolve('openapi/sdk/settings.mjs')).href;
   const { readSettings, settingAt } = (await import(path)) as SdkSettings;
   const settings = readSettings();
   return Object.keys(LANGUAGES).map((language) => {
     const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8')
-      // The lines mark passages that SDKs of older documents lack.
+      // These lines mark passages that SDKs of older documents lack.
       .replaceAll(/^.*\{\{[#/]events\}\}.*\n\n?/gm, '')
       .replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => settingAt(settings, name));
-    // Words after the language, and lines of Rust that begin with `# `, are for tools that compile the examples.
+    // Words after the language, and lines of Rust that start with `# `, are for tools that compile the examples.
     const code = (block: string): string => (language === 'rust' ? block.replaceAll(/^# .*\n/gm, '') : block);
     return [language, readme.replaceAll(/^(```\w+),\w+$/gm, '$1').replaceAll(/^```\w+\n[^]*?^```$/gm, code)];
   });
@@ -64,14 +64,16 @@ const passages = (): Record<string, string> => ({
   ),
 });
 
-/** All that may stand in guides, by name. */
+/** All parts that guides may have, by name. */
 const parts = async (): Promise<Record<string, string>> => ({
   ...facts,
   ...passages(),
   ...(await quickStarts()),
 });
 
-/** The guides, and the READMEs of the SDKs, as they should be, by their paths. Runs in the root of the repository. @throws Error at an unknown name */
+/**
+ * The current guides and READMEs of the SDKs, by path. Runs in the repository's root. @throws Error at an unknown name
+ */
 export const filledGuides = async (): Promise<[path: string, text: string][]> => {
   const known = await parts();
   const fill = (text: string): string =>
@@ -88,7 +90,7 @@ export const filledGuides = async (): Promise<[path: string, text: string][]> =>
   const guides = await Promise.all(
     paths.map(async (path): Promise<[string, string]> => {
       const text = readFileSync(path, 'utf8');
-      // A guide in which nothing is filled in stays as it is.
+      // A guide without parts to fill in stays unchanged.
       return [path, text.search(PART) !== -1 ? await format(fill(text), { ...style, parser: 'markdown' }) : text];
     }),
   );

@@ -9,7 +9,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 
 const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
-/** The part of highlight.js that is used. Its own types would bring those of browsers with them. */
+/** The used part of highlight.js. Its own types would require those of browsers. */
 interface Highlighter {
   registerLanguage(name: string, language: unknown): void;
   getLanguage(name: string): unknown;
@@ -44,11 +44,11 @@ const loaded = (): Highlighter => {
   return core;
 };
 
-/** Code as HTML, with spans for its colors, which `guides.css` defines; as plain text in a language that has none. */
+/** Code as HTML, with spans for its colors, which `guides.css` defines; as plain text for other languages. */
 const highlighted = (code: string, language: string): string =>
   loaded().getLanguage(language) === undefined ? escapeHtml(code) : loaded().highlight(code, { language }).value;
 
-/** A heading of a page, to lead to. */
+/** A heading of a page, as a target of links. */
 export interface Heading {
   depth: number;
   id: string;
@@ -59,19 +59,19 @@ export interface Rendered {
   title: string;
   /** The first sentence, as plain text. */
   description: string;
-  /** All but the title. */
+  /** All HTML except the title. */
   html: string;
   headings: Heading[];
 }
 
-/** The anchor of a heading, as code hosts make it, so that links work there and here. */
+/** The anchor of a heading, by the rule of code hosts, so that links work there and here. */
 const anchorOf = (text: string): string =>
   text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
     .replaceAll(' ', '-');
 
-/** Anchors of which each is there once. */
+/** Makes each anchor unique. */
 class Anchors {
   readonly #counts = new Map<string, number>();
 
@@ -83,7 +83,7 @@ class Anchors {
   }
 }
 
-/** The words of inline tokens, without their marks. */
+/** The words of inline tokens, without their markup. */
 const plain = (tokens: readonly Tokens.Generic[]): string =>
   tokens
     .map((token) => (token['tokens'] ? plain(token['tokens'] as Tokens.Generic[]) : String(token['text'] ?? token.raw)))
@@ -92,7 +92,7 @@ const plain = (tokens: readonly Tokens.Generic[]): string =>
 /** `An example. And more.` becomes `An example.` */
 const firstSentence = (text: string): string => /^[^]*?\.(?=\s|$)/.exec(text.replaceAll('\n', ' '))?.[0] ?? text;
 
-/** Renders Markdown. HTML in it is shown as text, but for the marks of passages. `targetOf` tells where a link leads, `root` the way to the service's root. */
+/** Renders Markdown. It shows HTML as text, except marks of passages. `root` is the path to the service's root. */
 export const renderMarkdown = (markdown: string, targetOf: (href: string) => LinkTarget, root: string): Rendered => {
   const anchors = new Anchors();
   const headings: Heading[] = [];

@@ -28,7 +28,7 @@ interface GeneratedReply {
   content: Record<string, { schema: Reference }>;
 }
 
-/** An operation as `@ts-rest/open-api` makes it of a route, as far as it goes into the document. */
+/** The members that the document uses of an operation made by `@ts-rest/open-api` from a route. */
 export interface GeneratedOperation {
   operationId: string;
   tags: string[];
@@ -44,14 +44,14 @@ interface Media {
   examples?: Record<string, { value: unknown } | Reference>;
 }
 
-/** By its media type: one. */
+/** The only content, by its media type. */
 interface Response {
   description: string;
   headers: Record<string, Reference>;
   content: Record<string, Media>;
 }
 
-/** How programs find what the messages of a stream hold. */
+/** The description of a stream's messages, for programs. */
 interface Streaming {
   'x-streaming'?: { format: 'sse'; message: Reference; error: Reference };
 }
@@ -61,12 +61,12 @@ const EXAMPLE_CURSOR = 'WzEsIjAxOWEzYzVlLWE1NTAiXQ';
 const NEXT_CURSOR = 'WzIsIjAxOWEzYzVlLWE1NTAiXQ';
 const REQUEST_ID = '019a3c5e-c260-7f96-8a63-ae51df72b306';
 
-/** Makes a component of a schema of outputs. */
+/** Makes a component from a schema of outputs. */
 type RefOf = (schema: z.ZodType) => Reference;
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
-/** The headers of calls that use what is deprecated. */
+/** The headers of calls that use deprecated parts. */
 const deprecationHeaders = { ...header('Deprecation'), ...header('Sunset'), ...header('Link') };
 
 const mayUseDeprecated = ({ deprecated, deprecatedParts }: ProcedureMetadata): boolean =>
@@ -83,11 +83,11 @@ const headersOf = (status: number, metadata: ProcedureMetadata) => ({
   ...(mayUseDeprecated(metadata) && deprecationHeaders),
 });
 
-/** The headers that a write takes. */
+/** The headers of writes. */
 const parametersOf = ({ effect }: ProcedureMetadata) =>
   effect === 'write' ? { parameters: [{ $ref: `#/components/parameters/${idempotencyKey.name}` }] } : {};
 
-/** The issues that a request without parameters gets or, where it needs none, one with an unknown one. */
+/** The issues of a request without parameters or, if that is valid, with an unknown one. */
 const exampleIssues = (body: z.ZodType) => {
   const empty = body.safeParse({ json: {} });
   const failed = empty.success ? body.safeParse({ json: { name: 'demo' } }) : empty;
@@ -140,7 +140,7 @@ interface Security {
   'x-required-scopes'?: string[];
 }
 
-/** The access rule. OpenAPI 3.0 has scopes for OAuth2 only, so there an extension holds them. */
+/** The access rule. OpenAPI 3.0 has scopes only for OAuth2; there an extension holds them. */
 const securityOf = ({ access }: ProcedureMetadata, target: Target): Security => {
   if (access === 'public') return { security: [{}, { ApiKey: [] }] };
   if (target === '3.1') return { security: [{ ApiKey: [access] }] };
@@ -153,7 +153,7 @@ const streamingOf = (route: Route | StreamRoute, ref: RefOf): Streaming =>
     ? { 'x-streaming': { format: 'sse', message: ref(route.metadata.message), error: ref(ErrorBody) } }
     : {};
 
-/** The reply of one status. */
+/** The reply for one status. */
 const responseOf = (route: Route | StreamRoute, status: number, content: GeneratedReply['content']): Response => {
   const [media] = Object.values(content);
   const schema = (media as { schema: Reference }).schema;
@@ -161,7 +161,7 @@ const responseOf = (route: Route | StreamRoute, status: number, content: Generat
   return isStreamRoute(route) ? streamed(route, schema) : success(route, schema);
 };
 
-/** The operation object of one route: what was generated, with who may call, what a body may be, headers, examples and samples. */
+/** The operation object of one route: the generated parts, with access, body limits, headers, examples and samples. */
 export const operation = (
   { operationId, tags, summary, description, requestBody, responses }: GeneratedOperation,
   route: Route | StreamRoute,

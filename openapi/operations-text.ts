@@ -12,7 +12,7 @@ import {
 } from '../contract/index.ts';
 import { ADDRESS, EXAMPLE_ADDRESS } from './guide-links.ts';
 
-/** JSON Schema, as far as the document uses it. */
+/** The keywords of JSON Schema that the document uses. */
 interface OperationSchema {
   $ref?: string;
   type?: string | string[];
@@ -44,7 +44,7 @@ let read: OperationDocument | undefined;
 const document = (): OperationDocument =>
   (read ??= JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as OperationDocument);
 
-/** Larger bounds are not shown: they only say that a number fits its type. */
+/** Larger bounds are hidden: they only say that a number fits its type. */
 const LARGEST_BOUND = 1_000_000;
 const LONGEST_PATTERN = 50;
 
@@ -57,11 +57,11 @@ const range = (from: number | undefined, to: number | undefined): string => {
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 const schemaNamed = (name: string): OperationSchema => document().components.schemas[name] ?? {};
 
-/** A pattern that people can read; those of URLs and one-line texts go without saying. */
+/** A readable pattern; those of URLs and one-line texts are omitted. */
 const patternOf = ({ pattern }: OperationSchema): string =>
   pattern === undefined || pattern.length > LONGEST_PATTERN || pattern.includes('\\x') ? '' : ` /${pattern}/`;
 
-/** A schema in the manner of TypeScript, with its bounds: `{limit: integer 1–100, search?: string 1–100}`. */
+/** A schema in the style of TypeScript, with its bounds: `{limit: integer 1–100, search?: string 1–100}`. */
 const brief = (schema: OperationSchema): string => {
   const { $ref, type, properties, required = [], additionalProperties, items } = schema;
   if ($ref !== undefined) {
@@ -113,7 +113,7 @@ const inputOf = (operation: Operation): OperationSchema => componentOf(operation
 const outputOf = (operation: Operation): OperationSchema =>
   componentOf(operation, isStream(operation) ? 'Message' : 'ReplyData').properties?.['json'] ?? {};
 
-/** Whether more than one place refers to a component, so that it is told once, by its name. */
+/** Whether several places refer to a component, so that it is described once, by its name. */
 const isShared = (name: string): boolean =>
   JSON.stringify(document().components.schemas).split(`"#/components/schemas/${name}"`).length > 2;
 
@@ -123,7 +123,7 @@ const unfolded = (schema: OperationSchema): OperationSchema => {
   return name !== undefined && /(In|Out)put$/.test(name) && !isShared(name) ? schemaNamed(name) : schema;
 };
 
-/** The call by curl, as the document has it. */
+/** The call by curl, from the document. */
 const curlOf = ({ id }: Pick<Operation, 'id'>): string => {
   const samples = document().paths[`/api/trpc/${id}`]?.post['x-codeSamples'] ?? [];
   return samples.find(({ label }) => label === 'curl')?.source.replaceAll(EXAMPLE_ADDRESS, ADDRESS) ?? '';
@@ -144,7 +144,7 @@ const partText = ({ path, value }: DeprecatedPart): string => {
 const partLine = (side: string, part: DeprecatedPart): string =>
   `- ${side} ${partText(part)}: ${deprecationText(part.deprecation)}`;
 
-/** A line for each deprecated member and value; the description tells where the whole operation is. */
+/** A line for each deprecated member and value; the description covers a deprecation of the whole operation. */
 export const deprecationLines = ({ deprecatedParts: parts }: Pick<Operation, 'deprecatedParts'>): string[] => [
   ...parts.input.map((part) => partLine('Input', part)),
   ...parts.output.map((part) => partLine('Output', part)),
@@ -171,7 +171,7 @@ const operationText = (operation: Operation): string => {
   ].join('\n');
 };
 
-/** A line on an operation: its name, its summary, who may call it, and whether it is deprecated. */
+/** A line on an operation: its name, its summary, its access, and whether it is deprecated. */
 export const operationLine = ({ id, access, route, deprecated }: Operation): string =>
   `- \`${id}\`: ${route.summary} (${access === 'public' ? access : `scope ${access}`}${deprecated ? `; deprecated, use ${deprecated.use}` : ''})`;
 

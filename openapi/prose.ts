@@ -1,7 +1,7 @@
 import { type Contract, idempotencyKey, idempotencyReplayed, KEY_LENGTH, KEY_PREFIX } from '../contract/index.ts';
 import { facts } from './facts.ts';
 
-/** The description of each tag, that is of each router. */
+/** The descriptions of the tags, one for each router. */
 export const tagDescriptions: Record<keyof Contract, string> = {
   game: 'Publish, list and read games; favorite and react to them; count their types; find related ones.',
   image: 'Publish, list, read and change image posts; favorite and react to them.',
@@ -12,7 +12,7 @@ export const tagDescriptions: Record<keyof Contract, string> = {
   consumerContract: 'Publish what your client needs of the service.',
 };
 
-/** The head of the document: what a caller must know of every operation, in Markdown. */
+/** The head of the document: the facts that callers need for all operations, in Markdown. */
 export const introduction = (): string => `An API for **games**, **image posts** and **users**.
 
 Every operation is \`POST /api/trpc/<router>.<procedure>\`. This introduction has what all of them share. The service that

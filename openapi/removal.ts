@@ -1,9 +1,9 @@
 import { type Deprecation, earliestSunset, type DeprecationKeywords } from '../contract/index.ts';
 import { type Change, isNamed, namesIn } from './compatibility.ts';
 
-// The rule of the compatibility check on removals. oasdiff knows sunsets of whole operations only, and nothing of `since`.
+// The rule of the compatibility check on removals. oasdiff knows only sunsets of whole operations, and not `since`.
 
-/** JSON Schema, as far as deprecations stand in it. */
+/** The keywords of JSON Schema that hold deprecations. */
 interface Schema extends DeprecationKeywords {
   $ref?: string;
   properties?: Record<string, Schema>;
@@ -24,24 +24,24 @@ interface Operation extends DeprecationKeywords {
   responses?: Record<string, Body>;
 }
 
-/** A document, as far as deprecations stand in it. */
+/** The parts of a document that hold deprecations. */
 export interface DeprecatingDocument {
   paths?: Record<string, Record<string, Operation>>;
   webhooks?: Record<string, Record<string, Operation>>;
   components?: { schemas?: Record<string, Schema> };
 }
 
-/** Something deprecated, where an operation has it. */
+/** A deprecated part of an operation. */
 interface Place {
   operationId: string;
-  /** Of a member: as oasdiff names it, without the choices in between: `json/games/items/title`. */
+  /** The member as oasdiff names it, without the choices in between: `json/games/items/title`. */
   path?: string;
-  /** Of a value of that member. */
+  /** The deprecated value of that member. */
   value?: string;
   deprecation: Deprecation;
 }
 
-/** The name that the changelog must tell: the value, else the member, else the operation. */
+/** The name that the changelog must contain: the value, else the member, else the operation. */
 const nameOf = ({ operationId, path, value }: Place): string =>
   value ?? path?.split('/').findLast((step) => step !== 'items' && step !== 'additionalProperties') ?? operationId;
 
@@ -83,7 +83,7 @@ const placesIn = ({ paths = {}, webhooks = {}, components: { schemas = {} } = {}
         .map((found) => ({ operationId, ...found })),
     ]);
 
-/** Whether a change is about this place, or what is inside of it. */
+/** Whether a change is about this place, or about a part of it. */
 const isAbout = ({ operationId, text }: Change, { operationId: own, path, value }: Place): boolean => {
   if (operationId !== own) return false;
   if (path === undefined) return true;
@@ -93,7 +93,7 @@ const isAbout = ({ operationId, text }: Change, { operationId: own, path, value 
   );
 };
 
-/** The first day on which something may be gone; undefined while no sunset is announced. */
+/** The first day on which a part may be missing; undefined until a sunset is announced. */
 const endOf = ({ since, sunset }: Deprecation): string | undefined => {
   const earliest = earliestSunset(since);
   return sunset === undefined || sunset > earliest ? sunset : earliest;
@@ -101,11 +101,11 @@ const endOf = ({ since, sunset }: Deprecation): string | undefined => {
 
 const isRemoval = ({ id }: Change): boolean => id.includes('removed');
 
-/** The changes after judgement. */
+/** The judged changes. */
 interface Judged {
-  /** All changes; announced ends count as compatible. */
+  /** All changes; announced removals count as compatible. */
   changes: Change[];
-  /** Why the others cannot be published, in lines. */
+  /** Why the other changes cannot be published, in lines. */
   refused: string[];
 }
 
@@ -133,7 +133,9 @@ export const judgeEnds = (changes: readonly Change[], released: DeprecatingDocum
 
 const keyOf = ({ operationId, path, value }: Place): string => JSON.stringify([operationId, path, value]);
 
-/** Why the deprecations of a document cannot be published, in lines. `entries` are those of the changelog since the last release. */
+/**
+ * Why a document's deprecations cannot be published, in lines. `entries` are the changelog's since the last release.
+ */
 export const announcementRefusals = (
   released: DeprecatingDocument,
   current: DeprecatingDocument,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tellDeprecations } from '../contract/index.ts';
 
-/** The OpenAPI version to write: 3.1 speaks JSON Schema 2020-12, 3.0 a dialect of its own. */
+/** The OpenAPI version to write: 3.1 uses JSON Schema 2020-12, 3.0 a dialect of its own. */
 export type Target = '3.1' | '3.0';
 type Io = 'input' | 'output';
 type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -14,7 +14,7 @@ export interface Reference {
 
 const COMPONENTS = '#/components/schemas/';
 
-/** Integers are int64 where zod bounds them only by what a double holds; those bounds themselves say nothing. */
+/** Integers that zod bounds only by the range of a double are int64; those bounds themselves have no meaning. */
 const adjustInteger = (schema: JsonSchema): void => {
   const unbounded = schema.maximum === Number.MAX_SAFE_INTEGER || schema.minimum === Number.MIN_SAFE_INTEGER;
   schema.format ??= unbounded ? 'int64' : 'int32';
@@ -30,20 +30,20 @@ const mergeNull = (schema: JsonSchema): void => {
   Object.assign(schema, { ...value, ...schema, type: [value.type, 'null'] });
 };
 
-/** Fits what zod writes to readers of the document. Zod calls it more than once on a schema: it is idempotent. */
+/** Adjusts zod's schemas for readers of the document. Idempotent: zod calls it more than once on a schema. */
 const adjust = (schema: JsonSchema, io: Io): void => {
   // Replies stay open, so that a new member breaks no client that validates.
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.type === 'integer') adjustInteger(schema);
   mergeNull(schema);
   tellDeprecations(schema);
-  // The format says it; zod's pattern is a calendar in 300 characters.
+  // The format suffices; zod's pattern is a calendar in 300 characters.
   if (schema.format === 'date-time') delete schema.pattern;
 };
 
 /**
- * Tells the default of an input's member in words, too, which generators copy into the comments of clients, and under `x-default`,
- * which programs read that know the documents from before these said `default`.
+ * States the default of an input's member also in words, which generators copy into the comments of clients, and in
+ * `x-default`, for programs that know the documents from before these had `default`.
  */
 const tellDefault = ({ default: fallback, description, ...schema }: JsonSchema): JsonSchema => ({
   ...schema,
@@ -52,7 +52,7 @@ const tellDefault = ({ default: fallback, description, ...schema }: JsonSchema):
   'x-default': fallback,
 });
 
-/** A reference to a component or null, in 3.0, where `nullable` means something only beside a `type`. */
+/** A reference to a component or null, in 3.0, where `nullable` has an effect only beside a `type`. */
 const orNull = (schema: JsonSchema, definitions: Definitions): JsonSchema => {
   const name: string = schema.allOf?.[0]?.$ref?.slice(COMPONENTS.length) ?? '';
   return { type: definitions[name]?.type, ...schema };
@@ -70,7 +70,7 @@ const relocate = (schema: JsonSchema, definitions: Definitions): JsonSchema =>
 
 /** Turns the zod schemas of the contract into named components and references to them. */
 export class SchemaComponents {
-  /** The components met so far, by name. */
+  /** The components so far, by name. */
   readonly schemas: Definitions = {};
   readonly #target: Target;
 
@@ -79,7 +79,7 @@ export class SchemaComponents {
   }
 
   /**
-   * A reference to a schema, whose components are added to `schemas`.
+   * A reference to a schema. Adds its components to `schemas`.
    *
    * @throws Error if the schema has no id, or if one id means two different schemas
    */
@@ -104,7 +104,7 @@ export class SchemaComponents {
     this.schemas[name] = schema;
   }
 
-  /** A schema in what 3.0 has of JSON Schema; openapi-generator warns of a map whose values have no name. */
+  /** A schema in the keywords of 3.0; openapi-generator warns of a map whose values have no name. */
   #simple(name: string, { ...schema }: JsonSchema): JsonSchema {
     delete schema.if;
     delete schema.else;

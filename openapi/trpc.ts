@@ -15,7 +15,7 @@ import type {
   TailSubscription,
 } from '../contract/index.ts';
 
-/** `void` lets callers leave out what may be left out. */
+/** `void` lets callers omit an optional input. */
 type Input<R extends Route> = undefined extends SentOf<R> ? SentOf<R> | void : SentOf<R>;
 
 interface Shared {
@@ -37,8 +37,8 @@ type Procedure<R, S extends Shared> = R extends Route
     : never;
 
 /**
- * The compiler writes the type of what a function returns out in full, so that the declarations of the package need neither zod
- * nor the contract.
+ * The compiler writes the type of a function's result out in full, so that the declarations of the package need neither
+ * zod nor the contract.
  */
 const routerOf = <C, S extends Shared>() =>
   undefined as unknown as TRPCBuiltRouter<

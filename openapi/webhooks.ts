@@ -1,7 +1,7 @@
 import { type WebhookMessage, webhookHeaders, webhookMessages } from '../contract/index.ts';
 import type { SchemaComponents } from './schemas.ts';
 
-/** Not `webhook`: generators write a file for each tag, and those operations are called by others. */
+/** Not `webhook`: generators write a file for each tag, and callers of those operations are others. */
 const TAG = 'webhookMessage';
 export const webhookTag = { name: TAG, description: 'What the service sends to the endpoints of webhooks.' };
 
@@ -37,7 +37,7 @@ const operation = ({ summary, description, body, example, answer }: WebhookMessa
 
 const messages = Object.entries(webhookMessages);
 
-/** The messages to endpoints of webhooks, by names: the member `webhooks` of a document of OpenAPI 3.1. */
+/** The messages to endpoints of webhooks, by names: the member `webhooks` of an OpenAPI 3.1 document. */
 export const webhooksOf = (components: SchemaComponents) =>
   Object.fromEntries(
     messages.map(([name, message]) => [
@@ -49,7 +49,7 @@ export const webhooksOf = (components: SchemaComponents) =>
 /** The address of a webhook, in the request that makes it. */
 const ADDRESS = '{$request.body#/json/url}';
 
-/** The same messages as `callbacks` of the operation that makes a webhook. No two operations may have one id. */
+/** The same messages as `callbacks` of the operation that makes a webhook. Each operation needs an id of its own. */
 export const callbacksOf = (components: SchemaComponents) =>
   Object.fromEntries(
     messages.map(([name, message]) => [

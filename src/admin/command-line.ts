@@ -5,11 +5,12 @@ import { auditActor } from '../config/variables.ts';
 import { release } from '../base/version.ts';
 
 const FAILURE = 1;
-/** And the number of the signal. */
+/** The exit status of a process that a signal ended, less the number of the signal. */
 const SIGNALLED = 128;
 
 /**
- * The commands, in the order of the help. Only the one that is called is loaded: `serve` would start a third of a second later with all.
+ * The commands, in the order of the help. Only the called one is loaded: with all, `serve` would start a third of a
+ * second later.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   serve: async () => (await import('./commands/serve.ts')).serveCommand,
@@ -44,7 +45,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
 /** A former name of a command, which the help does not list. */
 const HIDDEN = 'fault-server';
 
-/** The program with the command of that name, or with all where there is none. */
+/** Makes the program with the command of that name, or with all commands if none has it. */
 const createProgram = async (name = ''): Promise<Command> => {
   const program = new Command(PROGRAM)
     .description('Runs and operates the content gateway. The database is DATABASE_URL, default sqlite:data/content.db.')
@@ -58,7 +59,7 @@ const createProgram = async (name = ''): Promise<Command> => {
   return program;
 };
 
-/** Commands that do not work on a database, or log which one it is. */
+/** Commands that use no database, or that log which one they use. */
 const APART = ['serve', 'mcp', 'verify', 'mock-server', 'fault-server'];
 /** Commands that the audit log never holds. */
 const UNRECORDED = ['list', 'show', 'calls', 'export', 'backup', 'restore', 'import'];
@@ -86,16 +87,16 @@ const addCommonOptions = (command: Command): void => {
   );
 };
 
-/** Makes a command and its subcommands throw instead of ending the process, and point to their help. */
+/** Makes a command and its subcommands throw instead of ending the process, and refer to their help. */
 const prepare = (command: Command): Command => {
   command.exitOverride().showHelpAfterError(`Help: ${callOf(command)} --help`);
   command.commands.forEach(prepare);
   return command;
 };
 
-/** Says what went wrong and returns the exit status. */
+/** Prints the error and returns the exit status. */
 const report = (error: unknown): number => {
-  // Commander has said it already.
+  // Commander has printed it already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   process.stderr.write(
     faultsOf(error)
@@ -105,22 +106,22 @@ const report = (error: unknown): number => {
   return error instanceof CommandError ? error.exitStatus : FAILURE;
 };
 
-// The kernel keeps from the first process of a container the signals for which it has no handler.
+// The kernel withholds signals without a handler from the first process of a container.
 if (process.pid === 1) {
   for (const [signal, number] of [
     ['SIGINT', 2],
     ['SIGTERM', 15],
   ] as const) {
-    // A command that has its own stops by itself.
+    // A command with a handler of its own stops by itself.
     process.on(signal, () => process.listenerCount(signal) === 1 && process.exit(SIGNALLED + number));
   }
 }
 
-// A reader that has seen enough, such as `head`, is no failure.
+// A reader that closes the pipe early, such as `head`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') process.exitCode = report(error);
 });
-// An error of the error stream has no place where it could be reported.
+// An error of the error stream cannot be reported anywhere.
 process.stderr.on('error', () => undefined);
 
 try {

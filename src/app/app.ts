@@ -17,7 +17,7 @@ import { requestLog } from '../http/middleware/request-log.ts';
 /** The calls of the procedures, for any transport. */
 export const callsOf = (c: Context): Calls => new Calls(c, servedProcedures(c.routers));
 
-/** Answers calls of the procedures by any transport. `bodies` bounds the bodies of all of them together. */
+/** Answers calls of the procedures for any transport. `bodies` bounds the total size of all request bodies. */
 export const transports = (bodies: BodyReader, c: Context): RequestHandler => {
   const calls = callsOf(c);
   const [viaTrpc, viaMcp] = [
@@ -54,7 +54,7 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
       stopping: c.lifecycle.stopping.signal,
     }),
   );
-  // Most instances answer calls only: the pages and their libraries are loaded at the first request for one.
+  // Most instances only answer calls: the first request for a page loads the pages and their libraries.
   app.use(lazily(async () => (await import('../site/site.ts')).site(c)));
   app.use(({ path }) => {
     const hint = unknownPath(path);

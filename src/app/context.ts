@@ -56,7 +56,7 @@ export interface Context extends RpcContext {
   };
 }
 
-/** Substitutes for endpoints and files, which a sandbox and a simulation have not. */
+/** Substitutes for endpoints and files, which a sandbox and a simulation lack. */
 interface Substitutes extends Pick<DatabaseOptions, 'connect'> {
   /** Answers the messages of webhooks in place of their endpoints. */
   deliver?: typeof send;
@@ -82,7 +82,7 @@ const openDatabase = (
     connect,
   });
 
-/** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE, ConfigError */
+/** Connects to the database and creates the service's objects. @throws AppError DATABASE_UNAVAILABLE, ConfigError */
 export const openContext = async (
   config: Config,
   log: Logger,
@@ -90,7 +90,7 @@ export const openContext = async (
   observer?: Observer,
   { deliver, connect }: Substitutes = {},
 ): Promise<Context> => {
-  // Before the database is opened, since a key that cannot be used ends the start.
+  // This precedes the database, since an unusable key ends the start.
   const secrets = new WebhookSecrets(config);
   const db = await openDatabase(config, log, { observer: observer?.database, connect });
   const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
@@ -160,7 +160,7 @@ export const openContext = async (
   };
 };
 
-/** Starts the work in the background: one process of an instance does it. The tables are up to date by now. */
+/** Starts the background work, in one process per instance. The tables are up to date by now. */
 export const startBackgroundWork = async ({ db, config, now, log, lifecycle }: Context): Promise<void> => {
   const { indexer, renewal, sweeper, registry, relay, sender } = lifecycle;
   indexer.start();
@@ -199,7 +199,7 @@ export const closeContext = async (
 ): Promise<void> => {
   const { indexer, renewal, sweeper, registry, relay, sender } = lifecycle;
   await Promise.all([
-    // Work that does not end by then ends with its connection.
+    // Work that does not end by then is ended with its connection.
     deadline
       .race(Promise.all([indexer.close(), renewal.close(), sweeper.close(), relay.close(), sender.close()]))
       .catch(() => undefined),

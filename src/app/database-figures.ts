@@ -10,13 +10,13 @@ import { readPageState } from './deployment/pages.ts';
 const RENEWED_AFTER_MS = 30_000;
 const TIMEOUT_MS = 5000;
 
-/** Figures of a database, as far as it was measured. */
+/** The figures of a database that were measured. */
 export interface Figures {
   size?: DatabaseSize;
   pendingMigrations?: number;
-  /** The time of the last backup, where there was one. */
+  /** The time of the last backup, if one exists. */
   lastBackup?: Date | undefined;
-  /** The tables of an SQLite file whose pages are damaged, once they were checked. */
+  /** The number of tables of an SQLite file with damaged pages, once they were checked. */
   damagedTables?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ const countDamaged = (state: PageState | undefined): Figures => ({
   damagedTables: state && Object.keys(state.faults).length,
 });
 
-/** Measures the database now and then, and never keeps the reader of its figures waiting. */
+/** Measures the database from time to time; readers of its figures never wait. */
 export class DatabaseFigures {
   readonly #db: Database;
   #figures: Figures = {};
@@ -34,7 +34,7 @@ export class DatabaseFigures {
     this.#db = db;
   }
 
-  /** The last figures. Old ones are measured again in the background, for the next reader. */
+  /** The last figures. If they are old, they are measured again in the background for the next reader. */
   get latest(): Figures {
     const now = performance.now();
     if (now - this.#renewedAt > RENEWED_AFTER_MS) {
@@ -44,12 +44,12 @@ export class DatabaseFigures {
     return this.#figures;
   }
 
-  /** How far each replica lags, in milliseconds. */
+  /** The lag of each replica, in milliseconds. */
   get replicaLags(): ReadonlyMap<string, number> {
     return this.#db.replicaLags;
   }
 
-  /** Measures what can be measured now; the rest stays as it was. Never rejects. */
+  /** Measures the figures that are available now; the others stay unchanged. Never rejects. */
   async renew(): Promise<void> {
     const db = this.#db;
     const deadline = new Deadline(TIMEOUT_MS);
@@ -57,7 +57,7 @@ export class DatabaseFigures {
       try {
         Object.assign(this.#figures, await deadline.race(measured));
       } catch {
-        // The health checks and the calls tell of an unavailable database.
+        // The health checks and the calls report an unavailable database.
       }
     };
     await Promise.all([

@@ -4,14 +4,14 @@ import { currentTime } from '../base/runtime.ts';
 import { REQUEST } from '../http/middleware/request-log.ts';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
-/** Causes below an error that are shown, and errors within an AggregateError. */
+/** The most causes of an error that are shown, and the most errors of an AggregateError. */
 const MAX_DEPTH = 5;
 const MAX_ERRORS = 10;
-/** Members of errors that hold no values of callers: codes, and addresses of the service. */
+/** Members of errors that contain no values of callers: codes, and addresses of the service. */
 const SAFE_MEMBERS = ['reason', 'code', 'errno', 'sqlState', 'errcode', 'errstr', 'syscall', 'address', 'port'];
 /** Members that drivers and TypeORM add to errors of the database server. */
 const SERVER_MEMBERS = ['sqlState', 'sqlMessage', 'errcode', 'driverError', 'query', 'parameters'];
-/** From the first quote to the last, since quoted text may hold quotes. A quote within a word is an apostrophe. */
+/** Text from the first quote to the last: it may contain quotes. A quote within a word is an apostrophe. */
 const QUOTED = /(?<!\w)["'`](?:[^]*["'`]|[^]*)/;
 
 type DescribedError = Record<string, unknown>;
@@ -20,7 +20,7 @@ const isError = (value: unknown): value is Error => value instanceof Error || ty
 
 /**
  * The message of an error without values of callers. Messages of the database server are left out, since they may
- * consist of a value (`Duplicate entry 'my password' for key …`, a trigger's SIGNAL); the code says what happened.
+ * contain a value (`Duplicate entry 'my password' for key …`, a trigger's SIGNAL); the code tells the fault.
  */
 const messageOf = (error: Error): string | undefined =>
   SERVER_MEMBERS.some((name) => name in error) ? undefined : error.message.replace(QUOTED, '"…"');
@@ -49,8 +49,8 @@ const describe = (error: unknown, depth: number): DescribedError => {
 };
 
 /**
- * The description of an error in the log: type, codes, frames, and the same of its causes. It holds no values of
- * callers, neither of statements, nor parameters, nor messages of the database.
+ * The description of an error in the log: type, codes, frames, and the same of its causes. It contains no values of
+ * callers: no statements, parameters or messages of the database.
  */
 export const describeError = (error: unknown): DescribedError => describe(error, MAX_DEPTH);
 
@@ -58,7 +58,7 @@ const options: LoggerOptions = {
   timestamp: () => `,"time":${currentTime()}`,
   serializers: { err: describeError },
   hooks: {
-    // Otherwise pino takes the error's message for that of the line.
+    // Otherwise pino uses the error's message as the message of the line.
     logMethod: function ([first, ...others], method) {
       const entry: unknown = isError(first) ? { err: first } : first;
       const isUnsaid = others.length === 0 && typeof entry === 'object' && entry !== null && 'err' in entry;
@@ -68,9 +68,9 @@ const options: LoggerOptions = {
   },
 };
 
-/** The members of the line of a request that a person reads. */
+/** The members of a request's line that people read. */
 interface RequestLine {
-  /** Undefined, like the path and the time, for what is not HTTP. */
+  /** Undefined, like the path and the time, if the call did not use HTTP. */
   method?: string;
   path?: string;
   status: number;
@@ -83,7 +83,7 @@ interface RequestLine {
 /** Files of pages. */
 const STATIC = /\.(?:css|js|map|svg|png|ico|woff2?)$/;
 
-/** `POST /api/trpc/game.list 400 VALIDATION_FAILED 3 ms`; the id of a request, for other lines, if the service failed. */
+/** `POST /api/trpc/game.list 400 VALIDATION_FAILED 3 ms`; if the service failed, also the id by which to find more. */
 const requestText = ({ method, path, status, reason, ms, aborted, requestId }: RequestLine): string =>
   [
     method,
@@ -97,8 +97,8 @@ const requestText = ({ method, path, status, reason, ms, aborted, requestId }: R
     .join(' ');
 
 /**
- * Formats lines for a person instead of JSON, with colors on a terminal, and leaves out files of pages. Loaded on demand,
- * since most logs are for programs.
+ * Formats lines for people instead of JSON, with colors on a terminal, and omits requests for files of pages. Loaded on
+ * demand, since programs read most logs.
  */
 export const prettyLines = async (destination: DestinationStream, colorize: boolean): Promise<DestinationStream> => {
   const { prettyFactory } = await import('pino-pretty');
@@ -116,7 +116,7 @@ export const prettyLines = async (destination: DestinationStream, colorize: bool
         return;
       }
       const { path = '', status } = JSON.parse(line) as RequestLine;
-      // Without the object, the formatter leaves out the end of the line.
+      // Without the object, the formatter omits the end of the line.
       if (status >= 400 || !STATIC.test(path)) destination.write(`${requestLinesOf(line)?.trimEnd()}\n`);
     },
   };

@@ -8,13 +8,13 @@ import { LOG_END_MS, StopTime } from './stop-time.ts';
 
 /**
  * Serves the Model Context Protocol on the standard input and output, with a key or anonymously, until the input ends
- * or a signal comes: then it answers the requests under way, stores buffered changes, and closes the database. The log
- * goes to the standard error.
+ * or a signal arrives: then it answers the requests under way, stores buffered changes, and closes the database. The
+ * log is written to the standard error.
  * @throws AppError DATABASE_UNAVAILABLE, KEY_… for a key that does not work
  */
 export const serveMcp = async (config: Config, key: string | undefined): Promise<void> => {
   const { log, end } = await openLog(config);
-  // Programs that start it for an assistant show its log as a fault.
+  // Programs that start it for an assistant report lines of its log as faults.
   const context = await open(config, log, { level: 'debug' });
   const stopTime = new StopTime(config.shutdownTimeoutMs);
   const stopped = stopSignal();

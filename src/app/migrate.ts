@@ -4,7 +4,7 @@ import { Database } from '../db/database.ts';
 import { schema } from './schema.ts';
 
 /**
- * Applies the migrations that are due, by the account that may change tables, and records that. Returns their names. `db` is
+ * Applies the due migrations with the account that may change tables, and records them. Returns their names. `db` is
  * the database as the service uses it.
  */
 export const migrateBy = async (

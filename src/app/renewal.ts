@@ -14,14 +14,14 @@ import { renewSecrets, type WebhookSecrets } from '../event/webhook/secrets.ts';
 import { searchKinds } from './schema.ts';
 
 const RETRY_MS = 10_000;
-/** The counter that a migration leaves while texts are stored as an earlier version normalised them. */
+/** The counter that a migration stores while texts are still normalised as an earlier version did. */
 const DUE = 'renewal:names';
 const kinds = [gameKind, imageKind] as const;
 
 /**
- * Brings stored data into the form that this version and its settings expect, in the background: slugs of tags and search texts
- * of an earlier version, when a migration has asked for it, and secrets of webhooks that are not encrypted with the first key. Any
- * number of processes may do so at once; one that is interrupted does it again at its next start.
+ * Converts stored data in the background to the form that this version and its settings expect: slugs of tags and
+ * search texts of an earlier version, if a migration has asked for it, and secrets of webhooks that are not encrypted
+ * with the first key. Any number of processes may do so at once; an interrupted one repeats it at its next start.
  */
 export class Renewal {
   readonly #db: Database;
@@ -68,7 +68,7 @@ export class Renewal {
     }
     await moveLeftBehind(db, kinds);
     if (tags.length > 0) {
-      // Calls in flight may still store the old tag.
+      // Calls under way may still store the old tag.
       await settle();
       await moveLeftBehind(db, kinds);
     }

@@ -25,7 +25,7 @@ import { SearchIndex } from '../search/search-index.ts';
 import { profileReads, readUsers } from '../user/reads.ts';
 import { userSummaryView } from '../user/view.ts';
 
-/** How events read the records that they are about. */
+/** The functions by which events read their records. */
 const recordsOfEvents: EventContext['readShown'] = {
   game: (reader, ids) => readShown(reader, gameKind, ids, gameSummaryView),
   image: (reader, ids) => readShown(reader, imageKind, ids, imagePostSummaryView),

@@ -16,7 +16,7 @@ import { instanceEntity } from './instances/entity.ts';
 import { webhookEntities } from '../event/webhook/entity.ts';
 import { userEntity, userSearch } from '../user/entity.ts';
 
-/** The kinds of documents that are searched. */
+/** The kinds of documents that search finds. */
 export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];
 
 /** All tables of the service. */

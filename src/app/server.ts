@@ -29,18 +29,18 @@ import {
 import { LOG_END_MS, StopTime } from './stop-time.ts';
 import { warningsOf } from './warnings.ts';
 
-/** The facts that a start prints: the name and the version of the service, and its URL. */
+/** The facts that a start prints: the name, version and URL of the service. */
 export interface Start {
   title: string;
   url: string;
 }
 
-/** The parts of the test kit, which stands above this room, that a start uses. */
+/** The parts of the test kit that a start uses; a higher layer provides them. */
 export interface DemoAndSandbox<Demo> {
-  /** Fills a database without users; undefined for one that has some. */
+  /** Fills a database without users; undefined if it has some. */
   createDemo: (db: Database, now: Date, options: { withKey: boolean }) => Promise<Demo | undefined>;
   welcome: (start: Start, demo: Demo | undefined) => string;
-  /** Makes the documents about the state of the service, beside its metrics. */
+  /** Makes the documents about the state of the service, which are served with its metrics. */
   statusDocuments: StatusDocuments;
   /** Opens the sandbox, on an empty database. */
   openSandbox: (context: Context) => Promise<Sandbox>;
@@ -53,7 +53,7 @@ export interface Sandbox {
   close: () => Promise<void>;
 }
 
-/** The error of a port that cannot be opened, in words for the operator. */
+/** Explains to the operator why a port cannot be opened. */
 const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Error => {
   switch (error.code) {
     case 'EADDRINUSE':
@@ -84,7 +84,7 @@ const localUrl = ({ host, port }: Config): string => {
   return `http://${isAny ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
 };
 
-/** Logs what the operator should change. */
+/** Logs settings that the operator should change. */
 const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
   const { databaseUrl, workers, quotas, redisUrl } = config;
   const startFacts = {
@@ -95,7 +95,7 @@ const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
     inContainer: inContainer(),
     countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
     lacksWebhookKey: config.recordsEvents && !config.isReadOnly && !routers.webhook.secrets.isOn,
-    // A database that does not answer now does not prevent the start.
+    // A database that does not answer now must not prevent the start.
     isDurable: await isDurable(db).catch(() => true),
     nodeVersion: process.versions.node,
     now: currentDate(),
@@ -112,7 +112,7 @@ const announce = async (context: Context, port: number, welcome: (start: Start) 
   process.stdout.write(welcome({ title: `${config.brand.name} ${version}`, url }));
 };
 
-/** The HTTP server of an app, which refuses early what would be refused because of overload. It does not listen. */
+/** The HTTP server of an app. It refuses requests early that overload would make the app refuse. It does not listen. */
 export const httpServerOf = (
   { config, log, protection: { overload }, observer }: Context,
   app: RequestListener,
@@ -144,7 +144,7 @@ const answer = async (
     context.lifecycle.stopping.abort();
     stopTime.begin(config.shutdownDelayMs);
     await sleep(config.shutdownDelayMs);
-    // A balancer that finds no listener ends all calls.
+    // A balancer that finds no listener fails all calls.
     if (config.shutdownDelayMs > 0) await listener.completeRunning(stopTime.left);
   } finally {
     const complete = await listener.stop(stopTime.left);
@@ -153,8 +153,8 @@ const answer = async (
 };
 
 /**
- * The welcome of a start. It fills the default database when that is empty; a database that the operator named is left
- * alone. The key goes to a terminal only, never to a file or a journal.
+ * The welcome of a start. It fills the default database if that is empty, but never a database that the operator named.
+ * The key is shown on a terminal only, never written to a file or a journal.
  */
 const welcomeOf = async <Demo>(
   { config, db, now }: Context,
@@ -172,7 +172,7 @@ const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: DemoA
   await startBackgroundWork(context);
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
-    // Only now: the key is shown once, and a start that fails must not show it.
+    // The welcome is late: the key is shown once, and a start that fails must not show it.
     await announce(context, port, await welcomeOf(context, isReady, kit));
   });
 };
@@ -197,7 +197,7 @@ const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
 /** @throws ConfigError when there is no port for the metrics of each process, or one of them is that of the API */
 const assertPorts = ({ host, port, metrics, workers }: Config): void => {
   if (!metrics) return;
-  // A supervisor has metrics of its own.
+  // A supervisor has its own metrics.
   const last = metrics.port + (workers > 1 ? workers : 0);
   if (last > MAX_PORT) {
     throw new ConfigError(
@@ -212,8 +212,8 @@ const assertPorts = ({ host, port, metrics, workers }: Config): void => {
 };
 
 /**
- * Runs the supervisor of `config.workers` processes: it migrates, keeps the workers running, and prints where they
- * listen.
+ * Runs the supervisor of `config.workers` processes: it migrates, keeps the workers running, and prints the URL of the
+ * service.
  */
 const superviseWorkers = async <Demo>(
   context: Context,
@@ -241,7 +241,7 @@ const superviseWorkers = async <Demo>(
 
 /**
  * Runs the service until SIGTERM or SIGINT: then it accepts no more connections, finishes requests under way, stores
- * buffered changes, and closes the database. The log goes to the standard error.
+ * buffered changes, and closes the database. The log is written to the standard error.
  * @throws ConfigError for an address that cannot be opened, AppError DATABASE_UNAVAILABLE
  */
 export const serve = async <Demo>(config: Config, kit: DemoAndSandbox<Demo>): Promise<void> => {
@@ -250,7 +250,7 @@ export const serve = async <Demo>(config: Config, kit: DemoAndSandbox<Demo>): Pr
   if (!isWorker) log.info({ version, build, node: process.version }, 'starting');
   const told = isWorker ? workerStopped() : undefined;
   let isOpen = false;
-  // There is no request to finish yet, and a silent database would delay the end.
+  // No request is under way yet, and a database that does not answer would delay the end.
   void told?.then(() => isOpen || process.exit(0));
   const metrics = await openMetrics(config);
   const traces = await openTraces(config, log);

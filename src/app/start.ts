@@ -14,7 +14,7 @@ import { migrateBy } from './migrate.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
-/** How long the line about an uncaught exception may take to be written. */
+/** The time limit for writing the line about an uncaught exception. */
 const LAST_WORDS_MS = 1000;
 /** The exit status of Node.js for an uncaught exception. */
 const FAULT = 1;
@@ -23,8 +23,8 @@ const FAULT = 1;
 export interface ProcessLog {
   log: Logger;
   /**
-   * Resolves when all lines are written, or the log is broken. A full pipe without a reader blocks the writing thread, and the exit
-   * of a process waits for its threads: after this time, in milliseconds, the process ends by SIGKILL.
+   * Resolves when all lines are written, or writing fails. A full pipe without a reader blocks the writing thread, and
+   * the exit of a process waits for its threads: after this time, in milliseconds, SIGKILL ends the process.
    */
   end: (ms: number) => Promise<void>;
 }
@@ -34,7 +34,7 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<ProcessL
   const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
   let flushing: NodeJS.Timeout | undefined;
   const buffered = {
-    // pino calls it after a fatal line.
+    // pino calls this after a fatal line.
     flushSync: () => destination.flushSync(),
     write: (line: string) => {
       destination.write(line);
@@ -58,7 +58,7 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<ProcessL
     await end(LAST_WORDS_MS);
     process.exit(FAULT);
   };
-  // Node.js would print all members of the error, statements and values included.
+  // Node.js would print all members of the error, including statements and values.
   process.on('uncaughtException', (error) => {
     try {
       log.fatal({ err: error }, 'uncaught exception; exiting');
@@ -70,7 +70,7 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<ProcessL
   return { log, end };
 };
 
-/** Makes the documents about the state of a service, which stand beside its metrics. */
+/** Makes the documents about the state of a service, which are served with its metrics. */
 export type StatusDocuments = (sources: {
   context: Context;
   metrics: Metrics;
@@ -81,7 +81,7 @@ export type StatusDocuments = (sources: {
 export const openMetrics = async (config: Config): Promise<Metrics | undefined> =>
   config.metrics && new (await import('../telemetry/metrics/metrics.ts')).Metrics();
 
-/** The traces of this process, likewise. A supervisor answers no requests, and has none. */
+/** The traces of this process, also loaded on demand. A supervisor answers no requests, and has none. */
 export const openTraces = async (config: Config, log: Logger): Promise<Traces | undefined> => {
   if (!config.isTracing || (config.workers > 1 && !isWorker)) return undefined;
   return new (await import('../telemetry/tracing/traces.ts')).Traces(config, log);

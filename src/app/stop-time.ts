@@ -1,12 +1,12 @@
 import { performance } from '../base/runtime.ts';
 
 /**
- * The time that is left for storing buffered changes when requests used up the stop time. It takes milliseconds, unless
- * the database is away.
+ * The time for storing buffered changes after requests used up the stop time. Storing takes milliseconds, unless the
+ * database is unavailable.
  */
 const LAST_MS = 400;
 
-/** The milliseconds beyond the stop time in which the last lines of the log must be written. */
+/** The milliseconds after the stop time within which the last lines of the log must be written. */
 export const LOG_END_MS = 300;
 
 /** The time limit of a stop, which requests, storing and disconnecting share. */
@@ -23,13 +23,13 @@ export class StopTime {
     this.#end ??= performance.now() + delayMs + this.#ms;
   }
 
-  /** The milliseconds that are left for requests. */
+  /** The milliseconds left for requests. */
   get left(): number {
     this.begin();
     return Math.max(0, (this.#end ?? 0) - performance.now());
   }
 
-  /** The milliseconds that are left to store buffered changes and to disconnect. */
+  /** The milliseconds left to store buffered changes and to disconnect. */
   get leftInAll(): number {
     this.begin();
     return Math.max(0, (this.#end ?? 0) + LAST_MS - performance.now());

@@ -18,7 +18,7 @@ import { checkPagesNightly } from './deployment/pages.ts';
 import { sweepInstances } from './instances/registry.ts';
 
 const MINUTE_MS = 60_000;
-/** The interval of sweeps; the first one comes within this time, too. */
+/** The interval of sweeps; the first one also begins within this time. */
 const INTERVAL_MS = 5 * MINUTE_MS;
 /** The pause between two removals, in which other work runs. */
 const PAUSE_MS = 20;
@@ -75,13 +75,13 @@ export class Sweeper {
     });
   }
 
-  /** Sweeps until it is closed. */
+  /** Sweeps repeatedly until it is closed. */
   start(): void {
-    // Processes that start together do not sweep together.
+    // Processes that start together must not sweep together.
     this.#job.start(INTERVAL_MS * randomNumber());
   }
 
-  /** Stops as soon as the removal under way has ended. */
+  /** Stops as soon as the current removal has ended. */
   close(): Promise<void> {
     return this.#job.close();
   }

@@ -1,7 +1,7 @@
 import { sqliteFile } from '../db/address.ts';
 import { isOpenToAll, openToOthers } from '../db/sqlite/files/permissions.ts';
 
-/** When each major version of Node.js has its last security fixes: https://github.com/nodejs/release */
+/** The dates of the last security fixes for each major version of Node.js: https://github.com/nodejs/release */
 const END_OF_NODE: Readonly<Record<string, string>> = {
   '20': '2026-04-30',
   '21': '2024-06-01',
@@ -17,14 +17,14 @@ interface RuntimeFacts {
   databaseUrl: string;
   /** The processes that share the port. */
   workers: number;
-  /** The files that secrets were read from. */
+  /** The files that contained secrets. */
   secretFiles: readonly string[];
   /** The user id of the process; undefined on systems without user ids. */
   uid: number | undefined;
   inContainer: boolean;
   /** Whether several processes count rates separately. */
   countsApart: boolean;
-  /** Whether no webhook can be made for want of a key. */
+  /** Whether webhooks cannot be created, since a key is missing. */
   lacksWebhookKey: boolean;
   /** Whether the database writes each commit to the disk. */
   isDurable: boolean;
@@ -36,7 +36,7 @@ interface RuntimeFacts {
 /** A warning to the operator. */
 export interface Warning {
   message: string;
-  /** The file that the warning is about. */
+  /** The file that causes the warning. */
   path?: string;
 }
 
@@ -45,7 +45,7 @@ const endOfNode = (nodeVersion: string): string | undefined => END_OF_NODE[nodeV
 const when = (isSo: boolean, message: string): Warning[] => (isSo ? [{ message }] : []);
 const forEach = (paths: readonly string[], message: string): Warning[] => paths.map((path) => ({ path, message }));
 
-/** Warnings of settings that expose data or callers' rates, or may lose stored data, and of an outdated Node.js. */
+/** Warns of settings that expose data or callers' rates, or may lose stored data, and of an outdated Node.js. */
 export const warningsOf = (facts: RuntimeFacts): Warning[] => {
   const { databaseUrl, workers, secretFiles, uid, inContainer, nodeVersion, now } = facts;
   const isSqlite = databaseUrl.startsWith('sqlite:');

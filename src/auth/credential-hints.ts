@@ -1,15 +1,15 @@
 import { KEY_LENGTH, KEY_PREFIX } from '../../contract/index.ts';
 
-// Hints on malformed credentials, by the kind of mistake. A hint never repeats the credential, nor says where in a key
+// Hints on malformed credentials, by the kind of mistake. A hint never repeats the credential or tells where in a key
 // the mistake is: the owner can compare, and others learn nothing.
 
 const HEADER = '`Authorization: Bearer <API_KEY>`';
 const LENGTH = KEY_PREFIX.length + KEY_LENGTH;
 
-/** Texts that programs make of a variable without a value. */
+/** Texts into which programs turn a variable without a value. */
 const UNSET = ['undefined', 'null', 'None', 'nil', 'NaN', 'true', 'false', '[object Object]', '[object Promise]'];
 
-/** Other schemes of the header: https://www.iana.org/assignments/http-authschemes, and what clients make up. */
+/** Other schemes of the header: https://www.iana.org/assignments/http-authschemes, and schemes that clients invent. */
 const SCHEMES = ['Basic', 'Digest', 'Token', 'ApiKey', 'Api-Key', 'Key', 'JWT', 'OAuth', 'Negotiate', 'HMAC'];
 
 const QUOTES = /^["'`‘’“”]|["'`‘’“”]$/;
@@ -70,7 +70,7 @@ export const credentialMistake = (authorization: string): string => {
   return `The header does not begin with \`Bearer\`. ${send}`;
 };
 
-/** Headers in which other APIs take a key, in lower case. */
+/** Headers in which other APIs expect a key, in lower case. */
 const OTHER_HEADERS = [
   'x-api-key',
   'api-key',
@@ -83,10 +83,10 @@ const OTHER_HEADERS = [
   'x-authorization',
   'proxy-authorization',
 ];
-/** Query parameters in which other APIs take a key. */
+/** Query parameters in which other APIs expect a key. */
 const OTHER_PARAMETERS = ['api_key', 'apikey', 'api-key', 'key', 'access_token', 'token', 'auth', 'authorization'];
 
-/** The place of a key that is not read, in words: `the header `X-API-Key``; undefined if there is none. */
+/** Describes the place of a key that is not read: `the header `X-API-Key``; undefined if the request has none. */
 export const keyElsewhere = (
   headers: Readonly<Record<string, unknown>>,
   query: Readonly<Record<string, unknown>>,

@@ -17,9 +17,9 @@ export const apiKeyColumns = {
   revokedAt: nullable(column.time),
   lastUsedAt: nullable(column.time),
   createdAt: column.time,
-  /** The milliseconds for which it is to work, 0 for ever. Null where version 1.1 made it: its end less its making. */
+  /** The lifetime in milliseconds, 0 for ever. Null for a key of version 1.1: its end less its time of creation. */
   lifetimeMs: nullable(column.big),
-  /** The id of the key that made it; null where the operator did. */
+  /** The id of the key that made it; null if the operator did. */
   madeBy: nullable(column.id),
 };
 
@@ -42,9 +42,9 @@ export const apiKeyEntity = (engine: Engine): EntitySchema =>
     foreignKeys: [goesWith('api_keys', 'userId', 'User')],
   });
 
-/** The count of things that a user made in a day. It has no foreign key, whose lock all calls of the user would share. */
+/** The number of things that a user made in a day. A foreign key would lock the user's row for all calls. */
 const keyQuotaColumns = {
-  // Release 1.1.0 counts by the id of the key in this column, and may serve beside this one.
+  // Release 1.1.0 stores the id of the key in this column for its counts, and may run beside this one.
   userId: primary(named('key_id', column.id)),
   /** `2026-04-01`, in UTC. */
   day: primary(column.text(10)),

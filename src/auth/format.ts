@@ -21,12 +21,12 @@ const checksum = (text: string): string => {
 /** The key with these 32 base62 characters between prefix and checksum. */
 export const keyOf = (characters: string): string => KEY_PREFIX + characters + checksum(KEY_PREFIX + characters);
 
-/** A well-formed key for tests, which is public: a word of at most 32 letters and digits, and zeros. */
+/** A well-formed public key for tests: a word of at most 32 letters and digits, and zeros. */
 export const keyOfWord = (word: string): string => keyOf(word.padEnd(RANDOM_LENGTH, '0'));
 
 /**
  * A new key: `cgk_`, 32 random base62 characters (190 bits) and the CRC-32 of all that as 6 base62 characters, so that
- * secret scanners recognise a key and a typo is found without asking the database.
+ * secret scanners recognise a key and a typo is found without a query.
  */
 export const generateKey = (): string =>
   keyOf(Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(secureRandomInt(ALPHABET.length))).join(''));
@@ -35,7 +35,7 @@ export const generateKey = (): string =>
 export const isWellFormedKey = (text: string): boolean =>
   SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 
-/** SHA-256 of a key, all that is stored of it; enough for 190 random bits, which no dictionary holds. */
+/** SHA-256 of a key, the only stored form; it suffices for 190 random bits, which no dictionary contains. */
 export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
 
 /** The part of a key that may be shown. */

@@ -8,12 +8,12 @@ import { type Actor, recordAll } from './audit/log.ts';
 import { type ApiKeyRow, keysIn } from './entity.ts';
 import { type KeyInfo, keyInfo, traceOf } from './service.ts';
 
-/** Few enough that locks are short: each key gets an entry in the audit log. */
+/** A small number, so that locks are short: each key gets an entry in the audit log. */
 const SWEPT_AT_ONCE = 100;
 
 /**
- * The conditions on keys that were revoked, or expired, before a time. A key without a maker stays while other keys descend from it,
- * since all of these can be revoked by it.
+ * The conditions on keys that were revoked, or expired, before a time. A key without a maker stays while other keys
+ * descend from it, since revoking it can revoke all of these.
  */
 const endedBefore = (end: Date): FindOptionsWhere<ApiKeyRow>[] =>
   (['revokedAt', 'expiresAt'] as const).flatMap((ending) => [
@@ -31,7 +31,7 @@ export const findEndedKeys = async (db: Pick<WorkloadPool, 'manager'>, end: Date
   return rows.map(keyInfo);
 };
 
-/** Has the keys that deleted ones have made descend from the makers of these. SQL: one statement for all. */
+/** Passes the keys that deleted keys have made on to the makers of the deleted ones. SQL: one statement. */
 const passOn = async (tx: Transaction, deleted: readonly ApiKeyRow[]): Promise<void> => {
   const makers = new Map(deleted.flatMap(({ id, madeBy }) => (madeBy === null ? [] : [[id, madeBy] as const])));
   if (makers.size === 0) return;
@@ -49,8 +49,8 @@ const passOn = async (tx: Transaction, deleted: readonly ApiKeyRow[]): Promise<v
 };
 
 /**
- * Deletes some keys that ended before a time; what they were and when they were last used stays in the audit log. The keys that they
- * have made descend from their makers from now on. @returns the number of deleted keys, 0 where none is left
+ * Deletes some keys that ended before a time; their data and their last use stay in the audit log. The keys that they
+ * have made then descend from their makers. @returns the number of deleted keys, 0 where none is left
  */
 export const sweepKeys = async (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
@@ -61,9 +61,9 @@ export const sweepKeys = async (
     const found = await keysIn(db).find({ select: { id: true, userId: true }, where, take: SWEPT_AT_ONCE });
     if (found.length === 0) continue;
     return db.transaction(async (tx) => {
-      // Keys of a user are made, replaced and ended one after the other: sweeps of their makers are, too.
+      // Keys of a user are made, replaced and ended one after the other, and so are sweeps of their makers.
       await lockRows(tx, 'users', [...new Set(found.map(({ userId }) => userId))].map(storedIdToBytes));
-      // One for each statement, since transformers change operators.
+      // Each statement needs its own condition, since transformers change operators.
       const among = () => ({ id: In(padded(found.map(({ id }) => id))) });
       const rows = await keysIn(tx).findBy(among());
       if (rows.length === 0) return 0;

@@ -20,10 +20,10 @@ import {
 } from './service.ts';
 import type { Caller } from './verifier.ts';
 
-// Keys by the API: a user makes, renames, replaces and revokes their own, by one of them.
+// Keys managed by the API: users make, rename, replace and revoke their own keys with one of them.
 
 type Router = Contract['apiKey'];
-/** A key, as its user sees it. */
+/** A key as its user sees it. */
 export type OwnKey = OutputOf<Router['rename']>;
 type NewOwnKey = OutputOf<Router['create']>;
 type RotatedOwnKey = OutputOf<Router['rotate']>;
@@ -45,7 +45,7 @@ const ownKey = (key: KeyInfo, now: Date): OwnKey => ({
   madeBy: key.madeBy,
 });
 
-/** The user of a key, for the audit. */
+/** The user of a key, for the audit log. */
 const actorOf = ({ userId, key }: Caller, now: Date): Actor => ({ name: `user ${userId} by key ${key.id}`, now });
 
 /** The keys of a user, the latest first. */
@@ -64,7 +64,7 @@ export const listOwnKeys = async (
   return { items: rows.slice(0, limit).map((row) => ownKey(keyInfo(row), now)), hasMore: rows.length > limit };
 };
 
-/** A key of the user of a key, locked. @throws AppError API_KEY_NOT_FOUND */
+/** Locks and returns a key of the caller's user. @throws AppError API_KEY_NOT_FOUND */
 const lockOwnKey = (tx: Transaction, id: string, { userId }: Caller): Promise<KeyInfo> =>
   readKey(tx, id, { owner: userId, lock: tx.dialect.lockingRows });
 
@@ -76,8 +76,8 @@ const assertHeld = (wanted: readonly Scope[], { scopes }: KeyInfo): void => {
 };
 
 /**
- * Locks the user, so that keys are made one after the other, and reads the key in use, which may have been revoked or replaced since
- * it was verified.
+ * Locks the user, so that keys are made one after the other, and reads the key in use again: it may have been revoked
+ * or replaced since its verification.
  * @throws AppError KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, API_KEY_LIMIT
  */
 const lockMaker = async (tx: Transaction, { userId, key: { id } }: Caller, now: Date): Promise<KeyInfo> => {
@@ -89,13 +89,14 @@ const lockMaker = async (tx: Transaction, { userId, key: { id } }: Caller, now: 
   return maker;
 };
 
-/** The lesser of two times or durations, of which null is endless. */
+/** The lesser of two times or durations; null means endless. */
 const least = <T extends Date | number>(one: T | null, other: T | null): T | null =>
   other === null || (one !== null && one < other) ? one : other;
 
 /**
- * The time of a key that a maker gives out: it ends with the maker at the latest. If it replaces itself, it lives no longer than the
- * maker would, or than the maker has left where a rotation or its own maker has shortened it.
+ * The time of a key that a maker creates: it ends with the maker at the latest. If it replaces itself, it lives no
+ * longer than the maker's lifetime, or than the maker's remaining time if a rotation or its own maker has shortened
+ * that.
  */
 const timeWithin = (maker: KeyInfo, lifetimeMs: number | null, now: Date) => {
   const { createdAt, expiresAt } = maker;
@@ -147,9 +148,10 @@ export const renameOwnKey = async (
 };
 
 /**
- * Replaces a key, which works on for an overlap. One that replaces itself gives its successor the lifetime that it was made for;
- * another one ends with the key in use at the latest.
- * @throws AppError API_KEY_NOT_FOUND, API_KEY_WIDER, API_KEY_ENDED, API_KEY_LIMIT, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
+ * Replaces a key, which still works for an overlap. A key that replaces itself passes its original lifetime on to its
+ * successor; the successor of another key ends with the key in use at the latest.
+ * @throws AppError API_KEY_NOT_FOUND, API_KEY_WIDER, API_KEY_ENDED, API_KEY_LIMIT,
+ * KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
 export const rotateOwnKey = async (
   tx: Transaction,
@@ -171,7 +173,7 @@ export const rotateOwnKey = async (
   return { ...key, secret: made.key, previousUntil: made.previousUntil.toISOString() };
 };
 
-/** Ends a key, with the keys that it made if that is asked for. @throws AppError API_KEY_NOT_FOUND */
+/** Ends a key and, if asked to, the keys that it made. @throws AppError API_KEY_NOT_FOUND */
 export const revokeOwnKey = async (
   tx: Transaction,
   { id, withMade }: InputOf<Router['revoke']>,

@@ -7,7 +7,7 @@ import type { Caller } from './verifier.ts';
 export interface Call<C extends Caller | undefined = Caller | undefined> {
   /** The caller; undefined for an anonymous one. */
   caller: C;
-  /** The caller's address, as far as trusted proxies tell. */
+  /** The caller's address, according to trusted proxies. */
   address: string;
   /** The time limit of the call. */
   deadline: Deadline;
@@ -15,10 +15,10 @@ export interface Call<C extends Caller | undefined = Caller | undefined> {
   idempotent?: IdempotentCall | undefined;
 }
 
-/** A call of a procedure. One that needs a scope has a caller. */
+/** A call of a procedure. If the procedure needs a scope, the call has a caller. */
 export type CallOf<R extends Route> = Call<R['metadata']['access'] extends 'public' ? Caller | undefined : Caller>;
 
-/** One function for each procedure of a router: contract input in, contract output out. */
+/** The functions of a router, one for each procedure: contract input in, contract output out. */
 export type Handlers<Router extends Record<string, Route | StreamRoute>> = {
   [K in keyof Router as Router[K] extends Route ? K : never]: Router[K] extends Route
     ? (input: InputOf<Router[K]>, call: CallOf<Router[K]>) => Promise<OutputOf<Router[K]>>

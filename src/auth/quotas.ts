@@ -24,13 +24,13 @@ const quotas = {
 /** The name of the quota of stored answers, in bytes. */
 const ANSWERS = 'answers';
 
-/** A user's quota at a time. Days are those of UTC. */
+/** A user's quota at a time. Days are UTC days. */
 export interface Quota {
   userId: string;
   now: Date;
 }
 
-/** The quota of the user who calls. */
+/** The quota of the calling user. */
 export const quotaOf = ({ userId }: Caller, now: Date): Quota => ({ userId, now });
 
 const addition = memoize((dialect: Dialect) =>
@@ -65,12 +65,12 @@ const add = async (
   return (await keyQuotasIn(tx).findOneBy({ userId, day, what: item }))?.n ?? 0;
 };
 
-/** Counts more things that a user makes. @throws AppError QUOTA_EXCEEDED */
+/** Counts further things that a user makes. @throws AppError QUOTA_EXCEEDED */
 export type ChargeQuota = (item: keyof typeof quotas, requested: number) => Promise<void>;
 
 /**
  * Counts things that a user makes, in the transaction that makes them, so that the quota holds across instances. The
- * count of the user stays locked until the transaction ends. Undefined where users have no quotas.
+ * count of the user stays locked until the transaction ends. Undefined if users have no quotas.
  */
 export const quotaChecker = (tx: Transaction, quota: Quota | undefined): ChargeQuota | undefined =>
   quota &&
@@ -79,7 +79,7 @@ export const quotaChecker = (tx: Transaction, quota: Quota | undefined): ChargeQ
     if (n > quotas[item].most) throw exceeded(item, n - requested, requested, quota.now);
   });
 
-/** Whether an answer of this size fits the quota of the user, and counts it if so. */
+/** Whether an answer of this size fits the quota of the user; if so, counts it. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {
   const sum = await add(tx, quota, ANSWERS, bytes);
   if (sum <= DAILY_KEPT_ANSWERS) return true;
@@ -88,7 +88,7 @@ export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number
   return false;
 };
 
-/** Deletes some counts of days before yesterday, whose time no instance is behind. Returns whether there may be more. */
+/** Deletes some counts of days before yesterday: no clock is so late. Returns whether there may be more. */
 export const sweepQuotas = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
   const yesterday = dayOf(new Date(now.getTime() - DAY_MS));
   return sweepRows(db, keyQuotasIn, () => ({ day: LessThan(yesterday) }), { userId: 'ASC', day: 'ASC', what: 'ASC' });

@@ -14,7 +14,7 @@ import { AppError } from '../base/errors.ts';
 import { type ApiKeyRow, keysIn } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
-/** A key as it may be shown: never the key itself. Its lifetime, which rotations keep, is null for ever. */
+/** The public data of a key, without the key itself. Its lifetime, which rotations keep, is null for ever. */
 export type KeyInfo = Omit<ApiKeyRow, 'keyHash'>;
 
 /** The stored lifetime of a key that never expires. */
@@ -29,14 +29,14 @@ const msBetween = (begin: Date, end: Date | null): number | null => end && end.g
 export const endAfter = (begin: Date, lifetimeMs: number | null): Date | null =>
   lifetimeMs === null ? null : new Date(begin.getTime() + lifetimeMs);
 
-/** A stored key, as it may be shown. */
+/** The public data of a stored key. */
 export const keyInfo = (key: ApiKeyRow): KeyInfo => {
   const { keyHash: _, ...shown } = key;
   const lifetimeMs = key.lifetimeMs ?? msBetween(key.createdAt, key.expiresAt);
   return { ...shown, lifetimeMs: lifetimeMs === FOREVER_MS ? null : lifetimeMs };
 };
 
-/** Whether a key is accepted, and if not, why. One that is expired and revoked is revoked. */
+/** Whether a key is accepted, and if not, why. An expired key that was revoked counts as revoked. */
 export const stateOf = ({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: Date): KeyState => {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
@@ -48,7 +48,7 @@ export interface NewKey {
   scopes: readonly Scope[];
   /** null for a key that never expires. */
   expiresAt: Date | null;
-  /** As in `KeyInfo`; by default, until it expires. */
+  /** As in `KeyInfo`; by default, the time until it expires. */
   lifetimeMs?: number | null;
   madeBy?: string | null;
 }
@@ -56,7 +56,7 @@ export interface NewKey {
 /** The part of a key that the audit log records. */
 export const traceOf = ({ userId, name, scopes, expiresAt }: NewKey): object => ({ userId, name, scopes, expiresAt });
 
-/** As `createKey`, within a transaction and for a user who exists. */
+/** As `createKey`, within a transaction and for an existing user. */
 export const insertKey = async (
   tx: Transaction,
   wanted: NewKey,
@@ -80,7 +80,7 @@ export const insertKey = async (
 };
 
 /**
- * Issues a key. The reply is the only place where it is ever shown.
+ * Issues a key. Only the reply ever shows it.
  * @throws AppError USER_NOT_FOUND
  */
 export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): Promise<{ id: string; key: string }> =>
@@ -92,21 +92,21 @@ export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): 
     return made;
   });
 
-/** The conditions on keys of a state, one of which holds: see `stateOf`. */
+/** The conditions on keys of a state, one of which must hold: see `stateOf`. */
 const inState: Record<KeyState, (now: Date) => FindOptionsWhere<ApiKeyRow>[]> = {
   active: (now) => [IsNull(), MoreThan(now)].map((expiresAt) => ({ revokedAt: IsNull(), expiresAt })),
   expired: (now) => [{ revokedAt: IsNull(), expiresAt: LessThanOrEqual(now) }],
   revoked: () => [{ revokedAt: Not(IsNull()) }],
 };
 
-/** Which keys are listed. */
+/** The filter of a list of keys. */
 interface KeyFilter {
-  /** Only keys that were made and last used before then. */
+  /** Only keys that were made and last used before this time. */
   unusedSince?: Date | undefined;
   state?: KeyState | undefined;
 }
 
-/** All keys, or those of one user, that a filter lets pass at a time, oldest first. */
+/** All keys, or one user's keys, that a filter accepts at a time, oldest first. */
 export const listKeys = async (
   db: Database,
   userId?: string,
@@ -126,7 +126,7 @@ export const listKeys = async (
 };
 
 /**
- * The key with this id; with an owner, a key of this user. `lock` locks it, too.
+ * The key with this id; with an owner, a key of this user. `lock` also locks it.
  * @throws AppError KEY_UNKNOWN, or API_KEY_NOT_FOUND where it has to be an owner's
  */
 export const readKey = async (
@@ -144,7 +144,7 @@ export const readKey = async (
 export const lockKeysOf = (tx: Transaction, userId: string): Promise<unknown> =>
   lockRows(tx, 'users', [storedIdToBytes(userId)]);
 
-/** The key with this id, locked. @throws AppError KEY_UNKNOWN */
+/** Locks and returns the key with this id. @throws AppError KEY_UNKNOWN */
 const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
   await lockKeysOf(tx, (await readKey(tx, id)).userId);
   return readKey(tx, id, { lock: tx.dialect.lockingRows });
@@ -153,7 +153,7 @@ const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
 /** The condition on the active keys of a user. */
 export const activeOf = (userId: string, now: Date) => inState.active(now).map((where) => ({ userId, ...where }));
 
-/** The active keys that a key has made, and that these have made. */
+/** The active keys that a key has made, directly or through other keys. */
 const activeMadeBy = async (tx: Transaction, { id, userId }: KeyInfo, now: Date): Promise<KeyInfo[]> => {
   const isMade = { userId, madeBy: Not(IsNull()) };
   const active = await keysIn(tx).find({ where: activeOf(userId, now).map((where) => ({ ...where, ...isMade })) });
@@ -180,8 +180,8 @@ const end = async (tx: Transaction, key: KeyInfo, now: Date, by?: Actor): Promis
 };
 
 /**
- * Ends a key at once, within a transaction that has locked it; with `withMade`, also the keys that it has made, and that these have
- * made. Revoking it again changes nothing. @returns the number of such keys that were active
+ * Ends a key at once, within a transaction that has locked it; with `withMade`, also all keys that it has made,
+ * directly or through others. Repeating it changes nothing. @returns the number of such keys that were active
  */
 export const endKey = async (
   tx: Transaction,
@@ -198,16 +198,16 @@ export const endKey = async (
 export const revokeKey = (db: Database, id: string, now: Date, by?: Actor, withMade = false): Promise<number> =>
   db.transaction(async (tx) => endKey(tx, await lockKey(tx, id), { withMade, now }, by));
 
-/** A key that was made in place of another one. */
+/** A key that replaces another one. */
 interface Replacement {
   id: string;
   key: string;
   expiresAt: Date | null;
-  /** The end of the other one. */
+  /** The end of the replaced key. */
   previousUntil: Date;
 }
 
-/** As `rotateKey`, by the `wanted` key, within a transaction that has locked the old one, which is active. */
+/** As `rotateKey`, with the `wanted` key, within a transaction that has locked the old one, which is active. */
 export const replaceKey = async (
   tx: Transaction,
   old: KeyInfo,
@@ -230,8 +230,8 @@ export const replaceKey = async (
 };
 
 /**
- * Issues a key with the owner, name, scopes and lifetime of another one, which works on for `overlapMs`. It counts as made by the
- * key that made the other one.
+ * Issues a key with the owner, name, scopes and lifetime of another one, which still works for `overlapMs`. The maker
+ * of the other key counts as its maker.
  * @throws AppError KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
 export const rotateKey = (db: Database, id: string, overlapMs: number, now: Date, by?: Actor): Promise<Replacement> =>
@@ -244,8 +244,8 @@ export const rotateKey = (db: Database, id: string, overlapMs: number, now: Date
   });
 
 /**
- * Stores the times at which keys were last used. A later time that another process stored is kept. SQL: one statement for
- * all keys of some seconds.
+ * Stores the times at which keys were last used, unless another process stored a later time. SQL: one statement for all
+ * keys of some seconds.
  */
 export const storeLastUses = (db: WorkloadPool, uses: ReadonlyMap<string, Date>, deadline?: Deadline): Promise<void> =>
   db.transaction(

@@ -15,13 +15,13 @@ import { hashKey, isWellFormedKey } from './format.ts';
 import { keyMistake } from './credential-hints.ts';
 import { type KeyInfo, storeLastUses } from './service.ts';
 
-/** The caller: a user, by one of their keys. */
+/** The caller: a user, identified by one of the user's keys. */
 export interface Caller {
   userId: string;
   key: Pick<KeyInfo, 'id' | 'name' | 'scopes' | 'expiresAt'>;
 }
 
-/** The limit of look-ups of unknown keys, each of which costs a query. */
+/** The limit of look-ups of unknown keys, since each costs a query. */
 export interface KeyLookUp {
   /** @throws AppError RATE_LIMITED */
   reserve: () => void | Promise<void>;
@@ -38,10 +38,10 @@ const READ_TIMEOUT_MS = 5000;
 
 const knownColumns = picked(apiKeyColumns, 'keyHash', 'id', 'userId', 'name', 'scopes', 'expiresAt', 'revokedAt');
 
-/** A key as it is cached. A transaction that makes another key by it reads it again. */
+/** A cached key. A transaction that makes another key with it reads it again. */
 type KnownKey = RowOf<typeof knownColumns> & { isSuspended: boolean };
 
-/** The keys with these hashes, or undefined. SQL: calls wait for it, unless their key is cached. */
+/** The keys with these hashes, or undefined. SQL: calls whose key is not cached wait for it. */
 const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const { sql, parameters } = inList(hashes);
   const rows = await reader.read<StoredOf<typeof knownColumns> & { suspended: number | null }>(
@@ -72,7 +72,7 @@ export class KeyVerifier {
     ...atMost(REMEMBERED_KEYS),
     ...expiringAfter(REMEMBER_MS),
   });
-  /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */
+  /** Keys that were found recently. Any address may look them up, however many wrong keys it sends. */
   readonly #right = new LRUCache<string, true>(atMost(REMEMBERED_KEYS));
   readonly #keys: BatchLoader<Buffer, KnownKey | undefined>;
   /** The times of last uses that are not stored yet. */
@@ -106,7 +106,7 @@ export class KeyVerifier {
     return { userId, key: { id, name, scopes, expiresAt } };
   }
 
-  /** Verifies a key that is in use already: this is no use of it. @throws AppError as `verify` does */
+  /** Verifies a key that is in use already, without counting a use. @throws AppError as `verify` does */
   async assertValid(key: string): Promise<void> {
     await this.#valid(key, undefined);
   }

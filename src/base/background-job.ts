@@ -3,19 +3,19 @@ import { clearTimeout, setTimeout } from './runtime.ts';
 
 interface BackgroundJobOptions {
   /**
-   * Does a part of the work. Resolves to the pause until the next turn, in milliseconds, or to undefined where nothing is left
-   * until the job is started again.
+   * Does a part of the work. Resolves to the pause until the next turn, in milliseconds, or to undefined if no work
+   * remains until the job is started again.
    */
   turn: () => Promise<number | undefined>;
-  /** The pause after a turn that failed, in milliseconds. */
+  /** The pause after a failed turn, in milliseconds. */
   retryMs: number;
   log: Logger | undefined;
-  /** The message of the log about a failure; one that lasts is logged once. */
+  /** The log message about a failure. A lasting failure is logged once. */
   failure: string;
   level?: 'warn' | 'debug';
 }
 
-/** Work in the background: turn after turn, with pauses that can be ended early and do not keep the process alive. */
+/** Work in the background, in turns. The pauses between them can be ended early and do not keep the process alive. */
 export class BackgroundJob {
   readonly #options: BackgroundJobOptions;
   readonly #stop = new AbortController();
@@ -30,24 +30,24 @@ export class BackgroundJob {
     this.#options = options;
   }
 
-  /** Is aborted when the job is closed. */
+  /** Aborted when the job is closed. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Runs until it is closed or nothing is left; the first turn comes after `pauseMs`. */
+  /** Runs until it is closed or no work remains. The first turn begins after `pauseMs`. */
   start(pauseMs = 0): void {
     this.#isWanted = true;
     this.#running ??= this.#run(pauseMs);
   }
 
-  /** Ends the pause under way, or leaves out the next one. */
+  /** Ends the current pause, or skips the next one. */
   wake(): void {
     this.#isWoken = true;
     this.#endPause?.();
   }
 
-  /** Stops when the turn under way has ended. Never rejects. */
+  /** Stops after the current turn. Never rejects. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#endPause?.();
@@ -71,7 +71,7 @@ export class BackgroundJob {
     const { turn, retryMs, log, failure, level = 'warn' } = this.#options;
     let isFailing = false;
     let pauseMs: number | undefined = firstMs;
-    // A start while the last turn ended has it go on.
+    // A start during the end of the last turn makes it continue.
     while (pauseMs !== undefined || this.#isWanted) {
       await this.pause(pauseMs ?? 0);
       if (this.signal.aborted) return;

@@ -1,12 +1,12 @@
 import { AppError } from './errors.ts';
 
-/** A text for callers to hand back, which holds some values: base64url of their JSON. */
+/** A text that holds some values and that callers send back: base64url of their JSON. */
 export const packCursor = (values: readonly unknown[]): string =>
   Buffer.from(JSON.stringify(values)).toString('base64url');
 
 /**
- * The values in such a text. `accepts` holds a check for each of them.
- * @throws AppError CURSOR_INVALID for a text that we did not make
+ * Returns the values in such a text. `accepts` holds a check for each value.
+ * @throws AppError CURSOR_INVALID for a text that this service did not make
  */
 export const unpackCursor = (
   cursor: string,

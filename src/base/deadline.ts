@@ -3,12 +3,12 @@ import { AppError } from './errors.ts';
 
 type Listener = (error: AppError) => void;
 
-/** Adds up what work costs, in milliseconds. */
+/** Adds up the cost of work, in milliseconds. */
 export interface Meter {
   add: (ms: number) => void;
 }
 
-/** Records statements, each with its milliseconds, including those that it waited. */
+/** Records statements, each with its milliseconds, including its waits. */
 export interface QueryRecorder {
   add: (sql: string, ms: number) => void;
 }
@@ -19,9 +19,9 @@ interface Records {
 }
 
 /**
- * The time limit of a piece of work, and where the work records what it costs. It ends when the time is over, or earlier,
- * when the caller has left. Not an `AbortSignal`, which costs ten times as much, and several of which cannot be joined so
- * that all must end.
+ * The time limit of a piece of work, with the meters that record its cost. It ends when the time is over, or earlier if
+ * the caller leaves. An `AbortSignal` would cost ten times as much, and several cannot be combined into one that ends
+ * only after all.
  */
 export class Deadline {
   /** Adds up the cost of the work, for the caller who pays. */
@@ -34,7 +34,7 @@ export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   readonly #listeners = new Set<Listener>();
 
-  /** Without `ms`, milliseconds from now, it ends only by `end`. */
+  /** If `ms` is undefined, it ends only by `end`; else, `ms` milliseconds from now. */
   constructor(ms?: number, { meter, queries }: Records = {}) {
     this.meter = meter;
     this.queries = queries;
@@ -45,8 +45,8 @@ export class Deadline {
   }
 
   /**
-   * The deadline of work that several share: it ends when all of theirs have ended, and each meter adds an equal part.
-   * Undefined when one of them is undefined, which has no limit. The caller closes it when the work is done.
+   * The deadline of work that several callers share: it ends when all theirs have ended, and each meter adds an equal
+   * part. Undefined if one has no limit, so that its deadline is undefined. The caller closes it when the work is done.
    */
   static ofAll(deadlines: readonly (Deadline | undefined)[]): Deadline | undefined {
     const [first] = deadlines;
@@ -88,7 +88,7 @@ export class Deadline {
     return all;
   }
 
-  /** The error that it ended with, once it has. */
+  /** The error that it ended with, if it has ended. */
   get error(): AppError | undefined {
     return this.#error;
   }
@@ -103,7 +103,7 @@ export class Deadline {
     if (this.#error) throw this.#error;
   }
 
-  /** Calls `listener` when it ends, or at once if it has. Returns a function that removes the listener. */
+  /** Calls `listener` when it ends, at once if it has ended. Returns a function that removes the listener. */
   onEnd(listener: Listener): () => void {
     if (this.#error) {
       listener(this.#error);
@@ -114,14 +114,14 @@ export class Deadline {
   }
 
   /**
-   * Adds the time since `began`, by `performance.now`, to the meter, but at most `mostMs`: callers do not pay for a database
-   * that stands still, nor for a row that others lock.
+   * Adds the time since `began`, by `performance.now`, to the meter, but at most `mostMs`: callers do not pay for a
+   * stalled database, nor for a row that others lock.
    */
   chargeSince(began: number, mostMs: number): void {
     this.meter?.add(Math.min(performance.now() - began, mostMs));
   }
 
-  /** Ends it, unless it has. */
+  /** Ends it, if it has not ended. */
   end(error = new AppError('TIMEOUT')): void {
     if (this.#error) return;
     this.#error = error;
@@ -131,31 +131,31 @@ export class Deadline {
     for (const listener of listeners) listener(error);
   }
 
-  /** Settles as `work`, or rejects at the end. Work that can be cancelled listens by itself. */
+  /** Settles as `work` does, or rejects at the end. Work that can be cancelled listens by itself. */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const forget = this.onEnd(reject);
-      work.then(
-        (result) => {
+      const settle = async (): Promise<void> => {
+        try {
+          resolve(await work);
+        } catch (error) {
+          reject(error);
+        } finally {
           forget();
-          resolve(result);
-        },
-        (error: unknown) => {
-          forget();
-          reject(error as Error);
-        },
-      );
+        }
+      };
+      void settle();
     });
   }
 
-  /** Starts the time anew. */
+  /** Restarts the time. */
   restart(): void {
     if (this.#error) return;
     this.#since = performance.now();
     this.#timer?.refresh();
   }
 
-  /** Stops the time, for work that is done. */
+  /** Stops the time after the work is done. */
   close(): void {
     clearTimeout(this.#timer);
   }

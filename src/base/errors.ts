@@ -1,6 +1,6 @@
 import type { Issue, Reason } from '../../contract/index.ts';
 
-/** Why the database is unavailable, by its name in the log and in metrics, in words for the operator. */
+/** The causes of an unavailable database, by their names in the log and in metrics, in words for the operator. */
 export const DATABASE_FAULTS = {
   unreachable: 'the database cannot be reached',
   disk_full: 'the disk of the database is full',
@@ -14,20 +14,20 @@ export const DATABASE_FAULTS = {
 export type DatabaseFault = keyof typeof DATABASE_FAULTS;
 
 interface Details {
-  /** A hint that is more precise than the catalogue's. */
+  /** A hint that is more precise than the catalogue's hint. */
   hint?: string;
   /** The faults of the input, with reason `VALIDATION_FAILED`. */
   issues?: Issue[];
-  /** The seconds after which to try again, where the catalogue leaves this open. */
+  /** The seconds after which to try again, if the catalogue does not define them. */
   retryAfter?: number;
-  /** Whether to try again, where it depends on the request. */
+  /** Whether to try again, if this depends on the request. */
   shouldRetry?: boolean;
-  /** Why the database is unavailable. Callers do not see it. */
+  /** The cause of the database's unavailability, which callers do not see. */
   fault?: DatabaseFault | undefined;
   cause?: unknown;
 }
 
-/** A failure with a reason of the contract's catalogue. `http/message/failures.ts` writes it on the wire. */
+/** A failure with a reason of the contract's catalogue. `http/message/failures.ts` writes it in its wire format. */
 export class AppError extends Error {
   readonly reason: Reason;
   readonly details: Details;
@@ -40,7 +40,7 @@ export class AppError extends Error {
   }
 }
 
-/** Why the database is unavailable, if that is the cause of an error. */
+/** Why the database is unavailable, if that caused an error. */
 export const databaseFaultIn = (error: unknown): DatabaseFault | undefined =>
   error instanceof AppError ? (error.details.fault ?? databaseFaultIn(error.cause)) : undefined;
 
@@ -51,5 +51,5 @@ export class CallerLeft extends AppError {
   }
 }
 
-/** A database address that cannot be used: the message says why and what is allowed, and shows no password. */
+/** An unusable database address. The message gives the reason and the allowed forms, and shows no password. */
 export class AddressError extends Error {}

@@ -1,31 +1,31 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import type { AppError, DatabaseFault } from './errors.ts';
 
-/** Runs work in the context of an observation, so that what it begins belongs to it. */
+/** Runs work in the context of an observation, to which everything that the work begins then belongs. */
 type Within = <T>(work: () => T) => T;
 
 /** Observes one HTTP request. */
 export interface RequestObservation {
   within: Within;
-  /** The request ended; `status` is undefined where the answer was not complete. */
+  /** The request ended; `status` is undefined if the answer is incomplete. */
   end: (status: number | undefined) => void;
 }
 
-/** The groups of routes that telemetry tells apart: calls, streams, assistants, health checks, and pages. */
+/** The groups of routes that telemetry distinguishes: calls, streams, assistants, health checks, and pages. */
 export const ROUTE_GROUPS = ['trpc', 'stream', 'mcp', 'health', 'site'] as const;
 export type RouteGroup = (typeof ROUTE_GROUPS)[number];
 
 /** The route of a request. */
 export interface Route {
   group: RouteGroup;
-  /** OpenTelemetry's `http.route`; pages have no pattern in common. */
+  /** OpenTelemetry's `http.route`; pages have no common pattern. */
   pattern?: string;
 }
 
 export interface RequestObserver {
   /** A request has arrived, and may wait before any work on it. */
   begin: (request: IncomingMessage, route: Route) => RequestObservation;
-  /** Input was refused that is not an HTTP request. */
+  /** Input that is not an HTTP request was refused. */
   unreadable: (status: number) => void;
 }
 
@@ -34,15 +34,15 @@ export interface CallObservation {
   within: Within;
   /** The size of the input. */
   sent: (bytes: number) => void;
-  /** The call succeeded; the size of the answer. */
+  /** The call succeeded; `bytes` is the size of the answer. */
   answered: (bytes: number) => void;
   failed: (error: AppError) => void;
 }
 
 export interface CallObserver {
-  /** A call begins; `procedure` is undefined where it does not exist. */
+  /** A call begins; `procedure` is undefined if it does not exist. */
   begin: (procedure: string | undefined) => CallObservation;
-  /** A write is answered with its stored answer. */
+  /** The stored answer of an earlier call answers a write. */
   replayed: (procedure: string) => void;
   /** A read makes a run, or joins an equal one. */
   shared: (outcome: 'made' | 'joined') => void;
@@ -50,11 +50,11 @@ export interface CallObserver {
 
 /** The usage of a limiter. */
 export interface LimiterUsage {
-  /** Work that runs, in units of cost. */
+  /** The running work, in units of cost. */
   running: number;
   /** The limit, in units of cost. */
   capacity: number;
-  /** Work that waits, in pieces. */
+  /** The number of waiting pieces of work. */
   waiting: number;
 }
 
@@ -67,7 +67,7 @@ export interface LimiterObserver {
 
 /** Observes which work begins, and which is refused because of overload. */
 export interface OverloadObserver {
-  /** A limiter was made; `usage` tells its state. */
+  /** A limiter was made; `usage` returns its state. */
   limiter: (name: string, usage: () => LimiterUsage) => LimiterObserver;
   /** A request was refused before it was authenticated or read. */
   shed: () => void;
@@ -79,13 +79,13 @@ export interface PoolUsage {
   idle: number;
   /** The limit. */
   limit: number;
-  /** Requests waiting for a connection. */
+  /** The requests that wait for a connection. */
   waiting: number;
 }
 
 /** Observes one statement, from its request on. */
 export interface StatementObservation {
-  /** The statement has a connection and is sent, to this server if there are several. */
+  /** The statement got a connection and is sent, to this server if several exist. */
   sent: (server?: { host: string; port: number }) => void;
   /** The statement was answered or cancelled. */
   end: (error?: unknown) => void;
@@ -93,13 +93,13 @@ export interface StatementObservation {
 
 /** Observes the connections of one pool. */
 export interface PoolObserver {
-  /** A call got a connection, or gave up, after waiting this long; 0 if one was idle. */
+  /** A call got a connection, or gave up, after waiting for this time; 0 if a connection was idle. */
   waited: (ms: number) => void;
-  /** Begins to observe a statement, in the context of its caller: it may be sent in that of another call. */
+  /** Begins to observe a statement, in the context of its caller. It may be sent in the context of another call. */
   statement: (sql: string) => StatementObservation;
 }
 
-/** Why a read or transaction is retried: it lost a conflict, or the database was unavailable. */
+/** The cause of a retry of a read or transaction: it lost a conflict, or the database was unavailable. */
 export type RetryCause = 'conflict' | DatabaseFault;
 
 /** Observes statements, connections and retries of a database. */
@@ -110,7 +110,7 @@ export interface DatabaseObserver {
   failed: (fault: DatabaseFault) => void;
   /** A read or a transaction is retried. */
   retried: (cause: RetryCause) => void;
-  /** Returns a function to call with the number of requests that each batch of these reads answers. */
+  /** Returns a function that accepts, for each batch of these reads, the number of requests that it answers. */
   coalesced: (reads: string) => (requests: number) => void;
 }
 
@@ -129,8 +129,8 @@ export interface RedisObserver {
 }
 
 /**
- * Observes the service: requests, their calls, and the statements of those, each in the asynchronous context of its
- * parent. Its functions must not throw, nor take long.
+ * Observes the service: requests, their calls, and the calls' statements, each in the asynchronous context of its
+ * parent. Its functions must not throw, and must return quickly.
  */
 export interface Observer {
   requests: RequestObserver;
@@ -140,7 +140,7 @@ export interface Observer {
   redis?: RedisObserver | undefined;
   /** A policy of the rate limits refuses a caller. */
   limited: (policy: string) => void;
-  /** The current request has got this id. */
+  /** The current request has this id. */
   identified?: (requestId: string) => void;
   /** The id of the current trace. */
   traceId?: () => string | undefined;
@@ -160,22 +160,22 @@ export interface TraceParent {
   traceId: string;
   /** The caller's span: 16 hexadecimal digits. */
   spanId: string;
-  /** 1 where the caller records it. */
+  /** 1 if the caller records the trace. */
   flags: number;
 }
 
-/** Version, trace id, parent id and flags: ff is no version, and ids are not all zeros. Later versions may say more. */
+/** Version (not ff), trace id and parent id (not all zeros), and flags. Later versions may append parts. */
 const FORM = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:$|-)/;
 const LENGTH = 55;
 
 /**
- * Parses the header `traceparent` by W3C Trace Context (https://www.w3.org/TR/trace-context/); undefined where there is
- * none, or one that must be ignored.
+ * Parses the header `traceparent` by W3C Trace Context (https://www.w3.org/TR/trace-context/). Undefined if it is
+ * missing or must be ignored.
  */
 export const traceParentOf = ({ traceparent }: IncomingHttpHeaders): TraceParent | undefined => {
   if (typeof traceparent !== 'string') return undefined;
   const [all, version, traceId = '', spanId = '', flags = ''] = FORM.exec(traceparent) ?? [];
   if (all === undefined || (version === '00' && traceparent.length > LENGTH)) return undefined;
-  // Only the first flag is known.
+  // Only the first flag is defined.
   return { traceId, spanId, flags: Number.parseInt(flags, 16) & 1 };
 };

@@ -3,13 +3,13 @@ import * as timers from 'node:timers/promises';
 import { V7Generator } from 'uuidv7';
 
 const generator = new V7Generator();
-/** An id never holds another instant than its record's `created_at`, even when the clock went back. */
+/** An id always holds the same instant as its record's `created_at`, even after the clock was set back. */
 const ROLLBACK_ALLOWANCE_MS = 0;
 
 /**
- * Clocks, timers, random numbers and ids: all that differs from run to run. The service takes them from this module only, so
- * that a simulation can give it a time of its own, and one seed. Names of Node.js mean the same here. It reads globals at each
- * call, since tests mock them.
+ * Clocks, timers, random numbers and ids: everything that differs from run to run. The service takes them only from
+ * this module, so that a simulation can supply its own time and one seed. Names from Node.js have the same meaning
+ * here. Each call reads the globals, since tests mock them.
  */
 const nodeRuntime = {
   /** Milliseconds since 1970. */
@@ -27,20 +27,20 @@ const nodeRuntime = {
   clearInterval: (timer: NodeJS.Timeout | undefined): void => globalThis.clearInterval(timer),
   setImmediate: (callback: () => void): NodeJS.Immediate => globalThis.setImmediate(callback),
   clearImmediate: (immediate: NodeJS.Immediate | undefined): void => globalThis.clearImmediate(immediate),
-  /** Resolves after milliseconds, as `setTimeout` of `node:timers/promises`. */
+  /** Resolves after milliseconds, like `setTimeout` of `node:timers/promises`. */
   sleep: <T = void>(ms: number, value?: T, options?: { ref?: boolean; signal?: AbortSignal }): Promise<T> =>
     timers.setTimeout(ms, value, options),
-  /** Resolves in the next turn of the event loop, as `setImmediate` of `node:timers/promises`. */
+  /** Resolves in the next turn of the event loop, like `setImmediate` of `node:timers/promises`. */
   nextTurn: (): Promise<void> => timers.setImmediate(),
   /** A signal that is aborted after milliseconds. */
   timeoutSignal: (ms: number): AbortSignal => AbortSignal.timeout(ms),
-  /** From 0 to 1, without 1. */
+  /** At least 0, and less than 1. */
   randomNumber: (): number => Math.random(),
-  /** From `min` to `max`, without `max`. */
+  /** At least `min`, and less than `max`. */
   randomInt: (min: number, max: number): number => crypto.randomInt(min, max),
   randomBytes: (size: number): Buffer => crypto.randomBytes(size),
   randomUUID: (): string => crypto.randomUUID(),
-  /** A UUIDv7 of a time in milliseconds: a later one of the same time sorts behind it. */
+  /** Returns a UUIDv7 of a time in milliseconds. Later ids of the same time sort after it. */
   timedUUID: (ms: number): string => generator.generateOrResetCore(ms, ROLLBACK_ALLOWANCE_MS).toString(),
 };
 export type Runtime = typeof nodeRuntime;
@@ -80,7 +80,7 @@ export const randomUUID: Runtime['randomUUID'] = () => runtime.randomUUID();
 export const timedUUID: Runtime['timedUUID'] = (ms) => runtime.timedUUID(ms);
 
 /**
- * Random bytes and numbers for secrets: keys, salts, nonces, challenges. Nothing replaces these, or a seed would give the
- * secrets away.
+ * Random bytes and numbers for secrets: keys, salts, nonces, challenges. Simulations do not replace them: a seed would
+ * reveal the secrets.
  */
 export { randomBytes as secureRandomBytes, randomInt as secureRandomInt } from 'node:crypto';

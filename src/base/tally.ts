@@ -5,7 +5,7 @@ export const tally = <K>(keys: Iterable<K>): Map<K, number> => {
   return counts;
 };
 
-/** The values by what they have in common. Node.js 20 has no `Map.groupBy`. */
+/** Groups the values by a common key. Node.js 20 has no `Map.groupBy`. */
 export const grouped = <K, V>(values: readonly V[], keyOf: (value: V) => K): Map<K, V[]> => {
   const groups = new Map<K, V[]>();
   for (const value of values) {

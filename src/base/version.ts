@@ -18,18 +18,18 @@ const buildOf = (): string => {
   }
 };
 
-/** The commit or the id that this was built from, by deploy/ci/build-id.mjs. */
+/** The commit or the id of this build, by deploy/ci/build-id.mjs. */
 export const build = buildOf();
 
-/** Version and build, joined as by semantic versioning. */
+/** Version and build, joined by the rules of semantic versioning. */
 export const release = build === UNKNOWN ? version : `${version}+${build}`;
 
 const programOf = (file: string, called: string): string => {
   if (!file.includes('/node_modules/')) return 'npm run -s cli --';
-  // npm puts global commands into a folder of the PATH, and those of a project into `.bin`.
+  // npm puts global commands into a folder of the PATH, and commands of a project into `.bin`.
   const isGlobal = basename(called) === 'content-gateway' && basename(dirname(called)) !== '.bin';
   return isGlobal ? 'content-gateway' : `npx content-gateway@${version}`;
 };
 
-/** How the command line is called: in a clone or a release that was unpacked, or from the npm package. */
+/** The command that starts the command line: in a clone or an unpacked release, or from the npm package. */
 export const PROGRAM = programOf(import.meta.url, process.argv[1] ?? '');

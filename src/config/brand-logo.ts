@@ -1,19 +1,19 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** A picture that stands for the service. */
+/** A picture that represents the service. */
 export interface Logo {
   type: 'svg' | 'png';
   bytes: Buffer;
 }
 
-/** A logo that cannot be used; the message continues the name of the file. */
+/** An unusable logo; the message continues the name of the file. */
 export class LogoError extends Error {}
 
-/** Every page loads it. */
+/** Limited, since every page loads the logo. */
 const MAX_KIB = 256;
 
 const PNG = Buffer.from('\x89PNG\r\n\x1A\n', 'latin1');
-/** The root element, after the prolog of XML. */
+/** The root element, after the XML prolog. */
 const SVG =
   /^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\]\s*)?>\s*)*<svg[\s>]/;
 

@@ -8,14 +8,14 @@ import { databaseOf } from '../db/address.ts';
 import { withSecretFiles } from './secret-files.ts';
 import { secretFileNames, secretNames, telemetry, telemetryNames, variableNames, variables } from './variables.ts';
 
-/** Whether spans are recorded and sent: only with an endpoint, and unless it is turned off. */
+/** Whether spans are recorded and sent: only with an endpoint, and if not turned off. */
 const isTracing = (given: z.output<typeof telemetry>): boolean => {
   const endpoint = given.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? given.OTEL_EXPORTER_OTLP_ENDPOINT;
   const exporter = given.OTEL_TRACES_EXPORTER ?? (endpoint === undefined ? 'none' : 'otlp');
   return exporter === 'otlp' && given.OTEL_SDK_DISABLED?.toLowerCase() !== 'true';
 };
 
-/** How the operator wants the service to be published: configuration, with neutral defaults. */
+/** The operator's choices for publishing the service: configuration, with neutral defaults. */
 export interface Brand {
   /** The name of the service, in titles and in the bar of every page. */
   name: string;
@@ -23,7 +23,7 @@ export interface Brand {
   color: string;
   /** A logo instead of the default one. */
   logo: Logo | undefined;
-  /** Where users reach the operator: a `mailto:` or http(s) URL. */
+  /** The address at which users reach the operator: a `mailto:` or http(s) URL. */
   contact: string | undefined;
   /** The terms of use: an http(s) URL. */
   terms: string | undefined;
@@ -36,24 +36,24 @@ export interface Config {
   port: number;
   host: string;
   databaseUrl: string;
-  /** Whether the operator chose the database; else it is the default. */
+  /** Whether the operator chose the database instead of the default one. */
   isDatabaseNamed: boolean;
-  /** The address by which the database is migrated: that of an account that may change tables. */
+  /** The address for migrations of the database, with an account that may change tables. */
   migrateDatabaseUrl: string;
-  /** The database of anonymous reads, which may miss recent writes. */
+  /** The address of the database for anonymous reads, which may miss recent writes. */
   databaseReadUrl: string | undefined;
-  /** How far a replica may lag, in milliseconds, for reads to use it. */
+  /** The largest lag of a replica that reads still use, in milliseconds. */
   maxReplicaLagMs: number;
   autoMigrate: boolean;
-  /** Whether this instance takes no writes, and makes none by itself. */
+  /** Whether this instance refuses writes, and makes none by itself. */
   isReadOnly: boolean;
   logLevel: z.output<typeof variables>['LOG_LEVEL'];
   logFormat: 'json' | 'pretty';
-  /** The milliseconds from which on a request is logged with its statements; 0 for never. */
+  /** The duration in milliseconds from which a request is logged with its statements; 0 for never. */
   slowRequestMs: number;
   /** The public URL of the service, without a trailing slash. */
   publicUrl: string | undefined;
-  /** Where to report a vulnerability: a `mailto:` or https URL. */
+  /** The contact for reports of vulnerabilities: a `mailto:` or https URL. */
   securityContact: string | undefined;
   /** The number of trusted proxies, which name the caller's address. */
   trustProxy: number;
@@ -64,7 +64,7 @@ export interface Config {
   quotas: Quotas | undefined;
   /** The address of the metrics; undefined without metrics. */
   metrics: { host: string; port: number } | undefined;
-  /** Whether it records traces and sends them. */
+  /** Whether the service records and sends traces. */
   isTracing: boolean;
   /** The Redis in which instances count together. */
   redisUrl: string | undefined;
@@ -72,33 +72,33 @@ export interface Config {
   redisTimeoutMs: number;
   /** The time limit of the work on a request, in milliseconds. */
   requestTimeoutMs: number;
-  /** The maximum queue time of a call, in milliseconds; undefined: calls neither wait nor are refused. */
+  /** The maximum queue time of a call, in milliseconds. If undefined, calls neither wait nor are refused. */
   maxQueueMs: number | undefined;
-  /** The person whom the audit log names, besides the system user. */
+  /** The person whom the audit log names, in addition to the system user. */
   auditActor: string | undefined;
-  /** The days for which entries of the audit log are kept. */
+  /** The days for which entries of the audit log are stored. */
   auditRetentionDays: number;
-  /** Whether it is recorded which operations and parts of inputs each consumer uses. */
+  /** Whether the service records which operations and parts of inputs each consumer uses. */
   recordsUse: boolean;
   /** Whether changes are recorded as events. */
   recordsEvents: boolean;
-  /** The days for which events are kept. */
+  /** The days for which events are stored. */
   eventRetentionDays: number;
   /** The hosts that webhooks may reach. */
   webhooks: { allowed: string[]; ports: number[]; allowsHttp: boolean };
-  /** The keys that the secrets of webhooks are encrypted with: by the first one from now on. */
+  /** The keys for encrypting the secrets of webhooks. New secrets use the first one. */
   webhookKeys: readonly Buffer[];
-  /** The files that secrets were read from. */
+  /** The files from which secrets were read. */
   secretFiles: readonly string[];
-  /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
+  /** The milliseconds for which a stopping service still accepts requests, while `/readyz` reports the stop. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   brand: Brand;
-  /** The folder of the SDKs' packages that the service gives away. */
+  /** The folder of the SDK packages that the service offers for download. */
   sdksDir: string | undefined;
   /** The names of the variables that are set. */
   given: readonly string[];
-  /** Variables that look like misspelled settings, or are not used. */
+  /** Variables that resemble misspelled settings, or are not used. */
   strays: StrayVariable[];
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
@@ -106,7 +106,7 @@ export interface Config {
   sandboxSeed: number | undefined;
 }
 
-/** Settings that the sandbox leaves aside. */
+/** Settings that the sandbox ignores. */
 const UNUSED_BY_SANDBOX: readonly string[] = [
   'DATABASE_URL',
   'DATABASE_READ_URL',
@@ -140,22 +140,22 @@ export const sandboxOf = (config: Config, sandboxSeed?: number): Config => ({
   databaseReadUrl: undefined,
   autoMigrate: true,
   isReadOnly: false,
-  // Each process would have its own data.
+  // Each process would have separate data.
   workers: 1,
   // Tests have no limits.
   quotas: undefined,
   maxQueueMs: undefined,
   redisUrl: undefined,
-  // Its spaces are copies of each other.
+  // The spaces of a sandbox are copies of one another.
   webhookKeys: [secureRandomBytes(32)],
   sandbox: true,
   sandboxSeed,
 });
 
-/** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
+/** An unusable setting. The message names the variable, the fault and the allowed values. */
 export class ConfigError extends Error {}
 
-/** Whether this process seems to run in a container. */
+/** Whether this process probably runs in a container. */
 export const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 
 /** The fault of two addresses that name different databases. */
@@ -188,7 +188,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
   });
   const other = success ? otherDatabase(present) : undefined;
   const all = new Set([...fileFaults, ...faults, ...(other === undefined ? [] : [other])]);
-  // A misspelled name may be why.
+  // A misspelled name may be the cause.
   if (!success || all.size > 0) {
     throw new ConfigError([...all, ...strays.map(({ message }) => message)].join('\n'));
   }
@@ -206,7 +206,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     autoMigrate: (data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:')) && !data.READ_ONLY,
     isReadOnly: data.READ_ONLY,
     logLevel: data.LOG_LEVEL,
-    // For a person on a terminal, or for a program.
+    // The output is for a person on a terminal, or for a program.
     logFormat: data.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     slowRequestMs: data.SLOW_REQUEST_MS,
     publicUrl: data.PUBLIC_URL,

@@ -1,15 +1,15 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { secretNames } from './variables.ts';
 
-/** The environment with what its secret files hold, and what is wrong with them. */
+/** The environment with the content of its secret files, and their faults. */
 interface ReadSecrets {
   values: Record<string, string>;
-  /** The files, by the names of the variables that were read from them. */
+  /** The files, by the names of the variables read from them. */
   fromFiles: ReadonlyMap<string, string>;
   faults: string[];
 }
 
-/** More than addresses and keys take. */
+/** Larger than any address or key. */
 const MOST_BYTES = 64 * 1024;
 
 const faultOf = ({ code = 'fault' }: NodeJS.ErrnoException, path: string): string => {
@@ -20,7 +20,7 @@ const faultOf = ({ code = 'fault' }: NodeJS.ErrnoException, path: string): strin
     : 'must be the path of a file that is there';
 };
 
-/** A secret from its file, or what is wrong with the file, in words that follow its path. */
+/** A secret from its file, or the fault of the file, in words that follow its path. */
 export const readSecret = (path: string): { value: string } | { fault: string } => {
   try {
     const found = statSync(path);
@@ -35,7 +35,7 @@ export const readSecret = (path: string): { value: string } | { fault: string } 
   }
 };
 
-/** Reads the files that variables such as `DATABASE_URL_FILE` name, as containers get their secrets. */
+/** Reads the files that variables such as `DATABASE_URL_FILE` name: containers supply secrets in such files. */
 export const withSecretFiles = (present: Readonly<Record<string, string>>): ReadSecrets => {
   const read: ReadSecrets = { values: { ...present }, fromFiles: new Map(), faults: [] };
   const fromFiles = new Map<string, string>();

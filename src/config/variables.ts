@@ -7,11 +7,11 @@ import { AddressError } from '../base/errors.ts';
 import { parseQuotas, QuotaError } from '../limits/rate-limit/policies.ts';
 import { LogoError, readLogo } from './brand-logo.ts';
 
-// The environment variables: their forms, their defaults and what a fault in one says.
+// The environment variables: their forms, their defaults, and the messages about their faults.
 
 export const MAX_PORT = 65_535;
 
-/** A whole number in a range, or `word`, which stands for `value`. */
+/** A whole number in a range, or `word`, which means `value`. */
 const wholeNumberOr = <Value>(word: string | undefined, value: () => Value, minimum: number, maximum: number) =>
   z.string().transform((text, ctx): number | Value => {
     if (text === word) return value();
@@ -87,7 +87,7 @@ const KEY = /^[\w+/-]{43}=?$/;
 export const NO_KEYS =
   'must be 32 bytes in base64, as `openssl rand -base64 32` prints them; of several keys, the first encrypts';
 
-/** Keys of 32 bytes in base64, with commas in between; undefined for another text. */
+/** Keys of 32 bytes in base64, separated by commas; undefined for any other text. */
 export const readKeys = (text: string): Buffer[] | undefined => {
   const keys = text.split(',').map((key) => key.trim());
   return keys.every((key) => KEY.test(key)) ? keys.map((key) => Buffer.from(key, 'base64')) : undefined;
@@ -119,7 +119,7 @@ const isFolder = (path: string): boolean => {
 const WEB_ADDRESS = /^https?:\/\/[^\s/]/i;
 const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
 
-/** A link as the published pages and the document may hold it. */
+/** A link that the published pages and the document may contain. */
 const link = (forms: readonly RegExp[], message: string) =>
   z.string().refine((url) => URL.canParse(url) && forms.some((form) => form.test(url)), message);
 
@@ -208,10 +208,10 @@ export const variables = z.object({
   SDKS_DIR: z.string().refine(isFolder, 'must be the path of a folder that is there').optional(),
 });
 
-/** The names of all variables that are read. */
+/** The names of all variables that the service reads. */
 export const variableNames: readonly string[] = Object.keys(variables.shape);
 
-/** The variables whose values are secret. */
+/** The variables with secret values. */
 export const secretNames: readonly string[] = [
   'DATABASE_URL',
   'DATABASE_READ_URL',
@@ -220,7 +220,7 @@ export const secretNames: readonly string[] = [
   'WEBHOOK_SECRET_KEY',
 ];
 
-/** The variables that name a file with the value of a secret one. */
+/** The variables that name a file with the value of a secret variable. */
 export const secretFileNames: readonly string[] = secretNames.map((name) => `${name}_FILE`);
 
 const collector = z
@@ -232,7 +232,7 @@ const collector = z
 
 const protocol = z.literal('http/protobuf', { error: 'must be http/protobuf, which every collector takes' });
 
-/** OpenTelemetry's variables that decide whether there are traces. Its SDK reads them itself. */
+/** OpenTelemetry's variables that turn traces on or off. Its SDK reads them itself. */
 export const telemetry = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: collector.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.optional(),

@@ -37,7 +37,7 @@ export interface ConsumerUseRow {
   consumer: string;
   /** `2026-04-01`, in UTC. */
   day: string;
-  /** Empty for what all operations share: `parts` are then the clients that held the key. */
+  /** Empty for the parts of all operations; `parts` then holds the clients that used the key. */
   operation: string;
   parts: readonly string[];
 }
@@ -59,13 +59,13 @@ export const consumerUseEntity = (engine: Engine): EntitySchema<ConsumerUseRow> 
   });
 };
 
-/** A call that failed: neither its body nor values of it. */
+/** A failed call, without its body or any values of it. */
 export type FailedCall = OutputOf<Contract['apiKey']['calls']>['items'][number];
 
 /** The last failed calls with a key. */
 interface FailedCallsRow {
   keyId: string;
-  /** When one last failed. */
+  /** The time of the last failed call. */
   updatedAt: Date;
   calls: readonly FailedCall[];
 }
@@ -86,14 +86,14 @@ export const failedCallsEntity = (engine: Engine): EntitySchema<FailedCallsRow> 
   });
 };
 
-/** A contract that a user has published for a consumer, under a tag. */
+/** A contract that a user published for a consumer, under a tag. */
 export interface ConsumerContractRow {
   userId: string;
   consumer: string;
   tag: string;
-  /** The version of the gateway that the consumer was tested with. */
+  /** The gateway version that the consumer was tested with. */
   contract: string;
-  /** Lists read no needs. */
+  /** Lists do not read needs. */
   needCount: number;
   needs: Need[];
   publishedAt: Date;

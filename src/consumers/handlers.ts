@@ -13,14 +13,13 @@ import { keyConsumer, type OperationUse, type PartUse, readConsumerUses } from '
 /** The dependencies of the router `apiKey`. */
 interface ApiKeyContext {
   db: Database;
-  /** The clock. */
   now: () => Date;
   writes: Writes;
-  /** Undefined where nothing is recorded. */
+  /** Undefined if recording is off. */
   uses: UseRecorder | undefined;
 }
 
-/** A key with its secret, as callers see it once. */
+/** A key with its secret, which callers see once. */
 type NewKey = OutputOf<Contract['apiKey']['create']>;
 
 const partView = ({ name, lastDay, deprecated }: PartUse) => ({ name, lastDay, isDeprecated: deprecated === true });
@@ -32,13 +31,13 @@ const operationView = ({ operation, lastDay, deprecated, parts }: OperationUse) 
   parts: parts.map(partView),
 });
 
-/** The procedures of the router `apiKey`: each reaches the keys of its caller only. */
+/** The procedures of the router `apiKey`. Each accesses only the keys of its caller. */
 export const apiKeyHandlers = ({ db, now, writes, uses }: ApiKeyContext): Handlers<Contract['apiKey']> => {
-  /** The id of the key that is asked for, by default that of the call. @throws AppError API_KEY_NOT_FOUND */
+  /** Returns the id of the requested key, by default the call's own key. @throws AppError API_KEY_NOT_FOUND */
   const chosenKey = async (id: string | undefined, { caller, deadline }: Call<Caller>): Promise<string> =>
     id === undefined ? caller.key.id : (await readKey(db.within(deadline), id, { owner: caller.userId })).id;
 
-  /** Does a write for the caller. See `Writes.do` for `keep`. */
+  /** Makes a write for the caller. See `Writes.do` for `keep`. */
   const write = <T extends object>(
     call: Call<Caller>,
     work: (tx: Transaction, caller: Caller, at: Date) => Promise<T>,
@@ -57,7 +56,7 @@ export const apiKeyHandlers = ({ db, now, writes, uses }: ApiKeyContext): Handle
     calls: async ({ id, requestId }, call) => {
       const keyId = await chosenKey(id, call);
       if (!uses) return { isRecorded: false, items: [] };
-      // The caller may ask right after the call failed.
+      // The caller may ask immediately after the call failed.
       await call.deadline.race(uses.failures.flush());
       const failed = await readFailedCalls(db.within(call.deadline), keyId, now());
       return {

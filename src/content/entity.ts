@@ -15,7 +15,7 @@ import {
 } from '../db/sql/table.ts';
 import { type ContentKind, ownColumns } from './kind.ts';
 
-/** 20 ids of 10 digits with commas fit. */
+/** Fits 20 ids of 10 digits with commas. */
 const TAG_IDS_LENGTH = 220;
 
 const counter = optioned({ default: 0 }, column.count);
@@ -31,9 +31,9 @@ export const contentColumns = {
   favoriteCount: counter,
   /** The normalised text for searches: see `search/text.ts`. */
   searchText: column.longText,
-  /** The ids of its tags in the author's order, with commas; '' for none. */
+  /** The ids of its tags in the author's order, joined with commas; '' for none. */
   tagIds: optioned({ default: '' }, column.text(TAG_IDS_LENGTH)),
-  /** The instant that the id holds, so that ids sort and filter alike. */
+  /** The same instant that the id contains, so that ids sort and filter in the same order. */
   createdAt: column.time,
   updatedAt: column.time,
 };
@@ -58,13 +58,13 @@ export type TagLinkRow = RowOf<ReturnType<typeof tagLinkColumns>>;
 /** A row of a table of favorites, or of reactions, which have a type. */
 export type EngagementRow = RowOf<ReturnType<typeof favoriteColumns>> & { type?: 'like' | 'dislike' };
 
-/** A mark that a user gives a record. A reaction replaces the other one. */
+/** A favorite or reaction of a user on a record. A reaction replaces the other one. */
 export type Mark = 'favorite' | 'like' | 'dislike';
 
-/** The counts of a record that its marks are in. */
+/** The count of a record that includes each mark. */
 export const countMembers = { favorite: 'favoriteCount', like: 'likeCount', dislike: 'dislikeCount' } as const;
 
-/** The column of the count that a mark is in. */
+/** The column of the count that includes a mark. */
 export const markCountColumn = (mark: Mark): string => columnName(contentColumns, countMembers[mark]);
 
 type Managed = Pick<Reader, 'manager'>;
@@ -125,13 +125,13 @@ const counterColumns = { name: primary(column.text(64)), n: column.count };
 
 export const countersIn = repositoryOf<RowOf<typeof counterColumns>>('Counter');
 
-/** How many records there are, all and by type, so that no list has to count them. */
+/** The number of records, total and by type, so that lists need not count them. */
 export const counterEntity = (engine: Engine): EntitySchema =>
   entityOf(engine, { name: 'Counter', tableName: 'counters', columns: counterColumns });
 
 /**
- * The slug of a tag that records have never changes, so processes may remember it; the name may get another spelling. An
- * upgrade that makes other slugs makes other tags: see `tag-slugs.ts`.
+ * The slug of a tag that records have never changes, so processes may cache it; the spelling of the name may change. An
+ * upgrade that computes slugs differently creates other tags: see `tag-slugs.ts`.
  */
 const tagColumns = {
   id: optioned({ generated: 'increment' }, primary(column.serial)),
@@ -139,7 +139,7 @@ const tagColumns = {
   name: column.text(50),
   gameCount: counter,
   imagePostCount: counter,
-  /** The tag that took its place: records get that one instead, and it has none itself. */
+  /** The tag that replaced it: records get that one instead, and no record has this one. */
   mergedInto: nullable(column.serial),
 };
 
@@ -155,7 +155,7 @@ export const tagEntity = (engine: Engine): EntitySchema =>
     indices: [{ name: 'tags_slug', columns: ['slug'], unique: true }],
   });
 
-/** The length of the reason for which a record is hidden. */
+/** The maximum length of the reason for hiding a record. */
 export const HIDDEN_REASON_LENGTH = 500;
 
 const hiddenRecordColumns = {
@@ -165,9 +165,9 @@ const hiddenRecordColumns = {
   kind: column.text(16),
   /** JSON of its row. */
   record: column.longText,
-  /** Since when it is hidden by itself; null if only its author's records are hidden. */
+  /** Since when the record itself is hidden; null if only its author's records are hidden. */
   hiddenAt: nullable(column.time),
-  /** Why it is hidden by itself. */
+  /** Why the record itself is hidden. */
   reason: nullable(column.text(HIDDEN_REASON_LENGTH)),
 };
 const hiddenMarkColumns = {
@@ -183,7 +183,7 @@ export type HiddenMarkRow = RowOf<typeof hiddenMarkColumns>;
 export const hiddenRecordsIn = repositoryOf<HiddenRecordRow>('HiddenRecord');
 export const hiddenMarksIn = repositoryOf<HiddenMarkRow>('HiddenMark');
 
-/** Records that are hidden, by themselves or with their author, and what users did to them: see `admin/moderation/hidden/`. */
+/** Records hidden individually or with their author, and the marks on them: see `admin/moderation/hidden/`. */
 export const hiddenEntities = (engine: Engine): EntitySchema[] => [
   entityOf(engine, {
     name: 'HiddenRecord',

@@ -3,37 +3,37 @@ import { type Columns, memberOf } from '../db/sql/table.ts';
 import type { Bytes } from '../db/values.ts';
 import type { SearchKind } from '../search/document.ts';
 
-/** Where the records of a kind live: what games and image posts do alike is written once, over this. */
+/** The storage of a kind of records: games and image posts share all code that is written against this. */
 export interface ContentKind {
   /** The name of its entity. */
   entity: string;
   /** Also the name of its counter. */
   table: string;
-  /** Columns beyond the shared ones: those that lists show, and those that only the whole record shows. */
+  /** Columns in addition to the shared ones: `summary` for lists, `detail` for whole records only. */
   columns: { summary: Columns; detail: Columns };
-  /** The members of its indexes. The name of an index is that of the table and this one. */
+  /** The members of its indexes. An index is named after the table and its key here. */
   indices: Readonly<Record<string, string[]>>;
-  /** The column of the three tables below that names the record. */
+  /** The column that refers to the record in the three tables below. */
   foreignKey: string;
   tagTable: string;
   favoriteTable: string;
   reactionTable: string;
-  /** A column to filter by, which the rows of the record's tags repeat. */
+  /** A column to filter by. The tag rows of a record repeat its value. */
   typeColumn?: string;
-  /** Whether no record of it loses a tag while it is there. */
+  /** Whether its records never lose a tag while they exist. */
   tagsAreKept: boolean;
   /** The column of `users` and `tags` that counts records of this kind. */
   countColumn: string;
-  /** Members that search covers besides title and tags. */
+  /** Members that search covers in addition to title and tags. */
   searched: readonly string[];
-  /** Their texts, in the order of `Draft.searchable`. */
+  /** The texts of these members, in the order of `Draft.searchable`. */
   searchedTexts: (row: Readonly<Record<string, string | null>>) => readonly (string | null | undefined)[];
-  /** The router of its procedures, by which the types of its events begin. */
+  /** The router of its procedures, and the prefix of its event types. */
   router: 'game' | 'image';
   notFound: Reason;
   /** How search sees its records. */
   search: SearchKind;
-  /** The lowest id of the records since an instant, where ids do not hold it. */
+  /** The lowest id of the records since an instant, if ids do not contain the instant. */
   firstId?: (since: Date) => Bytes;
 }
 
@@ -46,14 +46,14 @@ export const typeIn = ({ typeColumn }: ContentKind, row: Readonly<Record<string,
 
 type Links = Pick<ContentKind, 'tagTable' | 'foreignKey'>;
 
-/** SQL of what `tag_ids` of a record has to hold. `record` is what its table is called in the query. */
+/** SQL of the correct value of a record's `tag_ids`. `record` is the alias of its table in the query. */
 export const linkedTagIds = ({ tagTable, foreignKey }: Links, record: string): string =>
   `COALESCE((SELECT CAST(GROUP_CONCAT(l.tag_id ORDER BY l.position) AS CHAR(220)) FROM ${tagTable} l
     WHERE l.${foreignKey} = ${record}.id), '')`;
 
 /**
- * SQL of the ids of a record's tags. Versions from before the column was there, which may run beside this one, leave it
- * empty: only then are the links asked.
+ * SQL of the ids of a record's tags. Versions before the column existed, which may run beside this one, leave it empty:
+ * only then are the links read.
  */
 export const tagIdsOf = (links: Links, record: string): string =>
   `CASE WHEN ${record}.tag_ids <> '' THEN ${record}.tag_ids ELSE ${linkedTagIds(links, record)} END`;

@@ -9,7 +9,7 @@ import { currentTags, type TagName, type TagNames } from './tag/dictionary.ts';
 import { contentColumns } from './entity.ts';
 import { type ContentKind, tagIdsOf } from './kind.ts';
 
-// SQL: each list, each read of a record and each write that answers with one runs these.
+// SQL: each list, each read of a record and each write that returns one runs these.
 
 /** The viewer's favorite and reaction, as they are stored. */
 export interface ViewerState {
@@ -27,26 +27,26 @@ const { searchText: _, tagIds: __, ...shownColumns } = contentColumns;
 
 /** A record without its author, as it is stored. */
 export type StoredContent = Omit<StoredOf<typeof contentColumns>, 'searchText'>;
-/** A record as it is read; what its viewer did is missing without a viewer. */
+/** A record as it is read. Without a viewer, it lacks the viewer's state. */
 export type StoredRecord = StoredContent & AuthorState & Partial<ViewerState>;
 
-/** A record with its tags: what the views make the wire shapes from. */
+/** A record with its tags, from which the views build the wire format. */
 export interface ContentRecord<Own> {
   row: Own & StoredRecord;
   tags: TagName[];
-  /** The viewer's favorite and reaction, where several viewers share the row. */
+  /** The viewer's favorite and reaction, if several viewers share the row. */
   viewing?: ViewerState;
 }
 
-/** Which members of a record are read. */
+/** The members of a record to read. */
 export interface RecordShape {
-  /** Whether those of the whole record are wanted. */
+  /** Whether to read those of the whole record. */
   detail: boolean;
-  /** The user whose favorites and reactions are wanted. */
+  /** The user whose favorites and reactions to read. */
   viewerId: string | undefined;
 }
 
-/** A record without an author, whom nothing else names, is left out. */
+/** A record whose author is missing is left out. */
 const authorColumns = {
   columns: ['u.nickname AS authorNickname', 'u.avatar AS authorAvatar'],
   join: 'users u ON u.id = r.author_id',
@@ -65,14 +65,14 @@ const authorColumns = {
   },
 };
 
-/** The columns of whole records of a kind, or of those in lists. */
+/** The columns of whole records of a kind, or of records in lists. */
 export const recordColumns = (kind: ContentKind, detail: boolean): string => {
   const { summary, detail: more } = kind.columns;
   const columns = { ...shownColumns, ...summary, ...(detail && more) };
   return `${selected(columns, 'r')}, ${tagIdsOf(kind, 'r')} AS tagIds`;
 };
 
-/** The columns of a kind's records, by what is wanted of them. */
+/** The columns of a kind's records, for each shape. */
 const columnLists = memoize((kind: ContentKind) =>
   memoizeBySize((wanted) => {
     const [detail = false, viewer] = [wanted & 1, wanted & 2].map(Boolean);
@@ -81,7 +81,7 @@ const columnLists = memoize((kind: ContentKind) =>
   }),
 );
 
-/** A viewer's favorite and reaction are on the shard of the record. */
+/** A viewer's favorite and reaction are stored on the shard of the record. */
 const viewerJoins = (kind: ContentKind, viewerId: string): Fragment => {
   const viewer = storedIdToBytes(viewerId);
   return {
@@ -101,7 +101,7 @@ const selectOf = <Own>(
   foreign: authorColumns,
 });
 
-/** Reads a page of records, what the viewer did to them included. */
+/** Reads a page of records, including the viewer's favorites and reactions. */
 export const readRows = <Own>(
   reader: Reader,
   kind: ContentKind,
@@ -117,7 +117,7 @@ export const readRowsById = <Own>(
   ids: readonly Uint8Array[],
 ): Promise<(Own & StoredRecord)[]> => readByIds(reader, selectOf<Own>(kind, shape), ids);
 
-/** Rows with the names of their tags. */
+/** Adds the names of their tags to rows. */
 export const withTags = async <Row extends StoredContent>(
   reader: Reader,
   dictionary: TagNames,
@@ -130,7 +130,7 @@ export const withTags = async <Row extends StoredContent>(
   return rows.map((row, index) => ({ row, tags: tags[index] as TagName[] }));
 };
 
-/** Puts rows into the order of their ids. */
+/** Compares rows by their ids. */
 export const byId = (a: { id: Bytes }, b: { id: Bytes }): number => Buffer.compare(a.id, b.id);
 
 /** Reads the records with these ids. */
@@ -148,7 +148,7 @@ export const readRecordMap = async <Own>(
   return new Map(records.map((record) => [idFromBytes(record.row.id), record]));
 };
 
-/** Reads records as lists show them to everyone, by their ids, with the names that tags have now: a copy goes by them. */
+/** Reads records by id as lists show them to everyone, with the current names of tags: copies rely on these. */
 export const readShown = async <Own, Shown>(
   reader: Reader,
   kind: ContentKind,

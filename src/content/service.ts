@@ -24,11 +24,11 @@ export interface ContentContext<Summary extends object, Detail extends Summary> 
   publisher: Publisher;
   toggles: Toggles;
   views: ViewCounts;
-  /** The daily quota of a caller's key; undefined where callers have no limits. */
+  /** The daily quota of a caller's key; undefined if callers have no limits. */
   quotaOf: (caller: Caller) => Quota | undefined;
 }
 
-/** One record; counts a view, unless its caller has looked at it lately. @throws AppError the kind's NOT_FOUND */
+/** Reads one record, and counts a view unless its caller viewed it recently. @throws AppError the kind's NOT_FOUND */
 export const getRecord = async <Detail extends object>(
   { reads, views }: ContentContext<Partial<Detail>, Detail>,
   id: string,

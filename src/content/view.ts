@@ -2,13 +2,13 @@ import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
 import type { ListPage } from './read/list/list.ts';
 import type { ContentRecord, StoredRecord, ViewerState } from './records.ts';
 
-/** The viewer's favorite and reaction, from the members of a row that was read for one viewer. */
+/** The viewer's favorite and reaction, from a row that was read for one viewer. */
 const viewingOf = ({ favorited, reaction = null }: StoredRecord): ViewerState | undefined =>
   favorited === undefined ? undefined : { favorited, reaction };
 
 /**
- * The members that games and image posts share on the wire, as an object of its own that the kinds add theirs to: V8 takes
- * twenty times as long to spread one so large.
+ * The members that games and image posts share on the wire. This is a separate object, to which the kinds add their own
+ * members: V8 takes twenty times as long to spread an object this large.
  */
 export const contentView = ({ row, tags, viewing = viewingOf(row) }: ContentRecord<unknown>) => ({
   id: idFromBytes(row.id),

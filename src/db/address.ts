@@ -29,7 +29,7 @@ export const ILL_FORMED =
   '%3F for ?, %25 for %';
 const DEFAULT_PORT = 3306;
 
-/** The file of an `sqlite:` address; `:memory:` is none. @throws AddressError */
+/** The file of an `sqlite:` address, or `:memory:`, which is not a file. @throws AddressError */
 export const sqliteFile = (url: string): string => {
   const file = url.slice(SQLITE.length);
   if (file === '') throw new AddressError(FORMS);
@@ -37,7 +37,7 @@ export const sqliteFile = (url: string): string => {
   return file;
 };
 
-/** Whether the whole URL has one `@`, after the user, and nothing unencoded that would end the user or password early. */
+/** Whether the URL has one `@`, after the user, and no unencoded character that ends the user or password early. */
 const isUnambiguous = (rest: string): boolean =>
   /^[^/?#@]*@[^#@]*$/.test(rest) && !/[\s\\]|%(?![\da-f]{2})/i.test(rest);
 
@@ -58,7 +58,7 @@ const decode = (text: string): string => {
   }
 };
 
-/** The parameters by name. Not by URLSearchParams, for which a `+` in a path is a space. */
+/** The parameters by name. URLSearchParams would read a `+` in a path as a space. */
 const parametersOf = (url: URL): Map<string, string> => {
   const parameters = new Map<string, string>();
   for (const pair of url.search.slice(1).split('&')) {
@@ -84,8 +84,8 @@ const urlsOf = (address: string): URL[] => {
 };
 
 /**
- * Reads a `mysql:` or `mariadb:` address, and the files that it names: one server for each of its hosts, which are several
- * when they stand in for each other.
+ * Reads a `mysql:` or `mariadb:` address, and the files that it names. Returns one server for each host; several hosts
+ * are alternatives.
  * @throws AddressError
  */
 export const serverAddresses = (address: string): ServerAddress[] => {
@@ -115,8 +115,8 @@ export const serverAddresses = (address: string): ServerAddress[] => {
 export const placeOf = ({ host, port }: ServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**
- * Describes the database of an address for the operator: the whole path of its file, or its servers; without the
- * password.
+ * Describes the database of an address for the operator, without the password: the whole path of its file, or its
+ * servers.
  * @throws AddressError
  */
 export const describeAddress = (url: string): string => {
@@ -132,11 +132,11 @@ export const describeAddress = (url: string): string => {
   return `${scheme}://${who}@${servers.map(placeOf).join(',')}/${database}${parameters && `?${parameters}`}`;
 };
 
-/** The database of an address, wherever its server is: its name, or the whole path of its file. @throws AddressError */
+/** The database of an address, on whichever server: its name, or the whole path of its file. @throws AddressError */
 export const databaseOf = (url: string): string =>
   url.startsWith(SQLITE) ? describeAddress(url) : `the database ${serverAddresses(url)[0]?.database}`;
 
-/** Checks a database address, and that the files that it names can be used. @throws AddressError */
+/** Checks that a database address is valid, and that the files it names can be used. @throws AddressError */
 export const checkAddress = (url: string): void => {
   if (url.startsWith(SQLITE)) sqliteFile(url);
   else serverAddresses(url);

@@ -16,13 +16,13 @@ export interface Schema {
 
 /** Options of a database besides its address. */
 export interface DatabaseOptions {
-  /** The time limit of calls, in milliseconds, after which the database itself ends them. Without it, there is none. */
+  /** The time limit of calls, in milliseconds, after which the database itself ends them (default: none). */
   statementMs?: number;
-  /** The address of replicas, for reads that may miss what was stored a moment ago. */
+  /** The address of replicas, for reads that may miss the latest changes. */
   readUrl?: string | undefined;
-  /** How far a replica may lag, in milliseconds, for reads to use it (default: 5000). */
+  /** The maximum lag of a replica that reads use, in milliseconds (default: 5000). */
   maxLagMs?: number | undefined;
-  /** Is told when a replica begins or ceases to lag so far; `lagMs` is infinite where it cannot be reached, or has no stamp. */
+  /** Called when a replica starts or stops lagging so far; `lagMs` is infinite if it is unreachable or has no stamp. */
   onLag?: ((replica: string, lagMs: number, isFresh: boolean) => void) | undefined;
   observer?: DatabaseObserver | undefined;
   /** Whether transactions record events (default: true). */
@@ -34,9 +34,9 @@ export interface DatabaseOptions {
 }
 
 /**
- * The purpose of a statement. Each has its own connections, where the engine has several, so that a wait in one does
- * not delay the others: calls; anonymous calls, which may read stale data; the verification of keys; background work;
- * health checks.
+ * The purpose of a statement. Where the engine has several connections, each purpose has its own, so that a wait in one
+ * does not delay the others: calls; anonymous calls, which may read stale data; the verification of keys; background
+ * work; health checks.
  */
 export type Workload = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
 
@@ -62,9 +62,9 @@ export interface Connection {
     deadline?: Deadline,
     workload?: Workload,
   ) => Promise<T>;
-  /** Runs `work`, which migrates, while no other process does: it reads by this runner, and changes by this function. */
+  /** Runs the migration `work` while no other process migrates. It reads by `runner`, and changes by `run`. */
   whileMigrating: <T>(work: (runner: QueryRunner, run: RunStatement) => Promise<T>) => Promise<T>;
-  /** @throws MigrationError when the account may not do what migrations do, or the database is in no state for it */
+  /** @throws MigrationError when the account lacks a privilege for migrations, or the database is in no state for it */
   assertMayMigrate?: (direction: Direction) => Promise<void>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
@@ -72,10 +72,10 @@ export interface Connection {
   isInterrupted?: (error: unknown) => boolean;
   /** Whether a foreign key refers to a missing row. */
   isForeignKeyError: (error: unknown) => boolean;
-  /** Removes what is left of deleted rows from the files; undefined where an engine cannot do that, or has no file. */
+  /** Removes the remains of deleted rows from the files; undefined where an engine cannot do that, or has no file. */
   scrub?: () => Promise<void>;
   /**
-   * Looks at the pages of the file, or of a table with its indexes, in another thread, and returns a line for each fault.
+   * Checks the pages of the file, or of a table with its indexes, in another thread, and returns a line for each fault.
    * Undefined where an engine has no file.
    */
   pageFaults?: (deadline?: Deadline, table?: string) => Promise<string[]>;
@@ -115,8 +115,8 @@ export interface Reader extends Pick<Statements, 'read'> {
 export interface Transaction extends Reader, Statements {
   /** How an entity is stored. */
   metadataOf: (entity: string) => EntityMetadata;
-  /** Whether it has recorded events so far; undefined where events are off. */
+  /** Whether the transaction has recorded events so far; undefined where events are off. */
   recording: { hasRecorded: boolean } | undefined;
-  /** Whether earlier attempts lost several deadlocks, as they do beside a release that locks in another order. */
+  /** Whether earlier attempts lost several deadlocks, as happens beside a release that locks in another order. */
   keepsLosing: boolean;
 }

@@ -36,7 +36,7 @@ export class Database extends WorkloadPool {
   /** For health checks. */
   readonly health: WorkloadPool;
 
-  /** Whether transactions record events. The relay sets whom they tell. */
+  /** Whether transactions record events. The relay sets the listener for recorded events. */
   readonly events: EventSettings;
 
   private constructor(connection: Connection, { statementMs, observer, recordsEvents = true }: DatabaseOptions) {
@@ -56,8 +56,8 @@ export class Database extends WorkloadPool {
   }
 
   /**
-   * Connects. `url` is `sqlite:<path>`, `mysql://user:password@host:port/database` or `mariadb://…`; several hosts
-   * stand in for each other.
+   * Connects. `url` is `sqlite:<path>`, `mysql://user:password@host:port/database` or `mariadb://…`; several hosts are
+   * alternatives.
    * @throws AddressError, AppError DATABASE_UNAVAILABLE
    */
   static async open(url: string, schema: Schema, options: DatabaseOptions = {}): Promise<Database> {
@@ -71,29 +71,29 @@ export class Database extends WorkloadPool {
   }
 
   /**
-   * Applies the migrations that are due, up to the one of this name if one is given, and returns their names. Safe when
-   * several processes start at once.
+   * Applies the due migrations, up to the one named `to` if it is given, and returns their names. Several processes may
+   * safely start at once.
    */
   async migrate(to?: string): Promise<string[]> {
-    // Before the lock, since a database in memory has one connection only.
+    // This reads before it locks, since a database in memory has one connection only.
     return this.#run('up', await this.#withPrivileges('up', () => this.#due(to)));
   }
 
-  /** Returns the SQL that `migrate` would run, or, for `down`, `revert`. Changes nothing. */
+  /** Returns the SQL that `migrate` or, for `down`, `revert` would run. Changes nothing. */
   async planMigrations(direction: Direction, to?: string): Promise<MigrationPlan[]> {
     const names = await (direction === 'up' ? this.#due(to) : this.#above(to));
     return planOf(this.dataSource, direction, names, await this.migrationStates());
   }
 
   /**
-   * Reverts the last migration, or all after the one of this name, with the data of their tables, and returns their
+   * Reverts the last migration, or all after the one named `to`, with the data of their tables, and returns their
    * names, latest first.
    */
   async revert(to?: string): Promise<string[]> {
     return this.#run('down', await this.#withPrivileges('down', () => this.#above(to)));
   }
 
-  /** Reads which migrations are due; an account that may not even read is told which privileges it lacks. @throws MigrationError */
+  /** Reads the due migrations; an account without access learns which privileges it lacks. @throws MigrationError */
   async #withPrivileges<T>(direction: Direction, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -104,7 +104,7 @@ export class Database extends WorkloadPool {
     }
   }
 
-  /** Runs those of the migrations `names` that are still due once no other process migrates. */
+  /** Waits until no other process migrates, and runs the migrations in `names` that are still due. */
   async #run(direction: Direction, names: readonly string[]): Promise<string[]> {
     if (names.length === 0) return [];
     const { dataSource, whileMigrating, assertMayMigrate } = this.connection;
@@ -113,8 +113,8 @@ export class Database extends WorkloadPool {
   }
 
   /**
-   * The migrations that were begun after the one of this name, if that was applied, or the last one; the latest first. One that
-   * was interrupted is among them.
+   * The migrations begun after the one named `to` (none if that is not applied), or without `to` the last one; latest
+   * first. This includes an interrupted migration.
    */
   async #above(to: string | undefined): Promise<string[]> {
     const states = await this.migrationStates();
@@ -123,7 +123,7 @@ export class Database extends WorkloadPool {
     return states.get(to) === 'applied' ? begun.slice(begun.indexOf(to) + 1).toReversed() : [];
   }
 
-  /** The migrations that are due, up to the one of this name if one is given. */
+  /** The due migrations, up to the one named `to` if it is given. */
   async #due(to: string | undefined): Promise<string[]> {
     const pending = await this.pendingMigrations();
     const names = this.migrationNames;
@@ -160,13 +160,13 @@ export class Database extends WorkloadPool {
     }
   }
 
-  /** Removes what is left of deleted rows from the files of the database. Returns whether the engine can do that. */
+  /** Removes the remains of deleted rows from the files of the database. Returns whether the engine can do that. */
   async scrub(): Promise<boolean> {
     await this.connection.scrub?.();
     return this.connection.scrub !== undefined;
   }
 
-  /** Looks at the pages of the file: see `Connection`. Undefined where there is no file. */
+  /** Checks the pages of the file: see `Connection`. Undefined without a file. */
   get pageFaults(): Connection['pageFaults'] {
     return this.connection.pageFaults;
   }
@@ -181,7 +181,7 @@ export class Database extends WorkloadPool {
     return this.connection.size(deadline);
   }
 
-  /** How far each replica lags, in milliseconds; infinite where one cannot be reached. */
+  /** The lag of each replica, in milliseconds; infinite for an unreachable one. */
   get replicaLags(): ReadonlyMap<string, number> {
     return this.connection.replicaLags?.() ?? new Map();
   }

@@ -1,4 +1,4 @@
-/** The kinds of database server. MySQL and MariaDB share their SQL; TypeORM has to tell them apart. */
+/** The kinds of database server. MySQL and MariaDB share their SQL; TypeORM must distinguish them. */
 export type Engine = 'sqlite' | 'mysql' | 'mariadb';
 
 /** The SQL that differs between the engines. All other SQL of the service is common to them. */
@@ -8,35 +8,35 @@ export interface Dialect {
   forUpdate: string;
   /** The options of TypeORM's `find` that lock the rows in the same way. */
   lockingRows: { lock?: { mode: 'pessimistic_write' } };
-  /** As `forUpdate`, without rows that are locked. */
+  /** Like `forUpdate`, but skips locked rows. */
   skipLocked: string;
   /** An INSERT that skips rows whose key exists. */
   insertIgnore: string;
   /** Ends an INSERT, before assignments to a row whose `key` exists. */
   onConflict(key: string): string;
-  /** The changed rows that such an INSERT reports for each existing row: a new one counts 1. */
+  /** The number of changed rows that such an INSERT reports for an existing row; it reports 1 for a new row. */
   changesOfUpdate: 1 | 2;
-  /** Within these assignments, the value that the INSERT brings for a column. */
+  /** In these assignments, the value of a column in the INSERT. */
   inserted(column: string): string;
   /** Whether one UPDATE can change rows of several tables. */
   updatesTables: boolean;
   /** A join that forces the planner to read its left side first. */
   joinInOrder: string;
-  /** Whether a text is another one than a parameter, by its bytes; null equals null. */
+  /** Whether the bytes of a text differ from those of a parameter; null equals null. */
   differs(column: string): string;
   /** The number of elements of a JSON list. */
   jsonLength(list: string): string;
-  /** Whether rows of one table are on several servers. `sql/read-rows.ts` and `sql/lock-rows.ts` do what that takes. */
+  /** Whether the rows of one table are on several servers: `sql/read-rows.ts` and `sql/lock-rows.ts` handle that. */
   isSharded: boolean;
   /**
-   * The key by which statements and transactions for a record are batched with others. It is the same for all on one server. On
-   * shards, each record has its own: if one shard is gone, a query for several fails, and a transaction for several commits
-   * twice and locks in no order.
+   * The key by which statements and transactions for records are batched. On one server, all records have the same key.
+   * On shards, each has its own: a query for several records fails if one shard is down, and a transaction for several
+   * commits twice and locks in no order.
    */
   batchKey(id: string): string;
   /** Whether a join with a subquery looks its rows up; SQLite reads all of them repeatedly. */
   gathers: boolean;
-  /** Follows a table's name, and forces the planner to use this index. */
+  /** Forces the planner to use this index; follows a table's name. */
   useIndex(name: string): string;
   /**
    * A condition on rows that come after a given one in the order of `columns`, with as many parameters as `values`
@@ -82,7 +82,7 @@ const mysql = (engine: 'mysql' | 'mariadb', isSharded: boolean): Dialect => ({
   inserted: (column) => `VALUES(${column})`,
   updatesTables: true,
   joinInOrder: 'STRAIGHT_JOIN',
-  // Their collations take texts that differ in spaces at the end for equal.
+  // Their collations treat texts that differ only in trailing spaces as equal.
   differs: (column) => `NOT (CAST(${column} AS BINARY) <=> CAST(? AS BINARY))`,
   jsonLength: (list) => `JSON_LENGTH(${list})`,
   batchKey: (id) => (isSharded ? id : ''),

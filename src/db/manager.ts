@@ -14,12 +14,12 @@ import type { Connection, Parameter, Reader, Statements, Transaction } from './c
 
 const IS_READ = /^\s*(?:SELECT|WITH)\b/i;
 
-/** The members of TypeORM's runner that run statements: the others, which it would connect and begin transactions by, are not used. */
+/** The members of TypeORM's runner that run statements. Others, which connect and begin transactions, are unused. */
 type Running = Pick<QueryRunner, 'query' | 'release' | 'isTransactionActive'>;
 
 /**
- * TypeORM's entity manager, whose statements run by ours: in the transaction under way, or as reads of a pool. Deadlines,
- * cancelling and repetition stay with them.
+ * TypeORM's entity manager, whose statements run by our functions: in the running transaction, or as reads of a pool.
+ * These functions handle deadlines, cancelling and retries.
  */
 export const managerOn = (dataSource: DataSource, { read, execute }: Statements): EntityManager => {
   const query = async (sql: string, parameters: unknown[] = [], isStructured = false): Promise<unknown> => {
@@ -36,20 +36,20 @@ export const managerOn = (dataSource: DataSource, { read, execute }: Statements)
     release: async () => undefined,
     isTransactionActive: true,
   };
-  // The driver of SQLite has one runner for all: it is left as it is.
+  // SQLite's driver has one runner for all, which must stay unchanged.
   const runner = Object.create(dataSource.createQueryRunner()) as QueryRunner;
   return dataSource.createEntityManager(Object.assign(runner, running));
 };
 
-/** Makes the function that returns the repository of an entity, which works in a transaction, or as reads. */
+/** Makes the function that returns the repository of an entity, for a transaction or for reads. */
 export const repositoryOf =
   <Row extends ObjectLiteral>(entity: string) =>
   ({ manager }: Pick<Reader, 'manager'>): Repository<Row> =>
     manager.getRepository<Row>(entity);
 
 /**
- * Reads rows in the order of a key, `take` at once, from the first after `first` on. `optionsOf` makes the options of one read:
- * each of its conditions needs a `later()` of its own for the key, since transformers change operators.
+ * Reads rows in the order of a key, `take` at once, starting after `first`. `optionsOf` makes the options of one read:
+ * each of its conditions needs its own `later()` for the key, since transformers change operators.
  */
 export async function* inParts<Row extends ObjectLiteral, Key extends keyof Row & string>(
   repository: Repository<Row>,
@@ -85,7 +85,7 @@ export const readerOf = (
   };
 };
 
-/** A transaction on these statements of a connection. */
+/** A transaction that runs these statements of a connection. */
 export const transactionOf = (
   statements: Statements,
   { dataSource, dialect }: Connection,

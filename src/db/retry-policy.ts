@@ -3,11 +3,11 @@ import type { Deadline } from '../base/deadline.ts';
 import type { DatabaseFault } from '../base/errors.ts';
 import type { DatabaseObserver, RetryCause } from '../base/observer.ts';
 
-/** The attempts of a transaction that keeps losing conflicts, without a deadline. */
+/** The maximum attempts of a transaction without a deadline that keeps losing conflicts. */
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
-/** The time in which operations are retried while the database is unreachable, and the first pause. */
+/** How long operations are retried while the database is unreachable, and the first pause. */
 const UNREACHABLE_PATIENCE_MS = 700;
 const UNREACHABLE_PAUSE_MS = 50;
 
@@ -39,14 +39,14 @@ export class RetryPolicy {
     this.#observer = observer;
   }
 
-  /** After a lost conflict: resolves, after a pause, to whether to retry. */
+  /** Pauses after a lost conflict, and resolves to whether to retry. */
   async afterConflict(): Promise<boolean> {
     this.#lost += 1;
     if (!this.#deadline && this.#lost === MAX_ATTEMPTS) return false;
     return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1), 'conflict');
   }
 
-  /** The same while the database is unavailable. */
+  /** Pauses while the database is unavailable, and resolves to whether to retry. */
   async afterFault(fault: DatabaseFault): Promise<boolean> {
     const now = performance.now();
     this.#unreachableSince ??= now;

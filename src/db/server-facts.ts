@@ -8,7 +8,7 @@ export interface ServerFacts {
   now: Date;
   /** The cipher of this connection; undefined where it is not encrypted, or where the server does not say. */
   cipher: string | undefined;
-  /** The most connections that it takes, and how many it has; undefined where it does not say, as a proxy may not. */
+  /** The maximum and current numbers of connections; undefined where the server, or a proxy, does not report them. */
   connections: { most: number; now: number } | undefined;
 }
 

@@ -4,10 +4,10 @@ import type { Transaction } from './connection.ts';
 import { padded } from './sql/in-list.ts';
 import type { WorkloadPool } from './workload-pool.ts';
 
-/** Few enough that locks are short. */
+/** Few rows, so that locks are short. */
 const SWEPT_AT_ONCE = 100;
 
-/** Finds up to `take` rows, and removes them in a transaction of its own. Returns whether there may be more. */
+/** Finds up to `take` rows, and removes them in a transaction of its own. Returns whether more may exist. */
 export const sweepFound = async <Row>(
   db: { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
   find: (take: number) => Promise<Row[]>,
@@ -21,8 +21,8 @@ export const sweepFound = async <Row>(
 };
 
 /**
- * Deletes some rows that meet a condition, by one statement in a transaction of its own. Makes a condition for each use of it, since
- * transformers change operators. Returns whether there may be more.
+ * Deletes some rows that meet a condition, by one statement in its own transaction. Makes a condition for each use,
+ * since transformers change operators. Returns whether more may exist.
  */
 export const sweepRows = <Row extends ObjectLiteral>(
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,

@@ -5,7 +5,7 @@ import { AddressError } from '../base/errors.ts';
 
 /** The TLS options of the driver. */
 export interface Tls {
-  /** Certificates of the authorities that are trusted, in PEM; without, those that Node.js trusts. */
+  /** Certificates of the trusted authorities, in PEM (default: the authorities that Node.js trusts). */
   ca?: string;
   /** The client's own certificate and key, in PEM. */
   cert?: string;
@@ -15,8 +15,8 @@ export interface Tls {
 }
 
 /**
- * PREFERRED is left out: it falls back to an unencrypted connection, which an attacker in between can always force. MySQL's
- * clients use it by default; the default here is DISABLED.
+ * PREFERRED is excluded: it falls back to an unencrypted connection, which an attacker in between can always force. It
+ * is the default of MySQL's clients; the default here is DISABLED.
  */
 const MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const VERIFYING = ['VERIFY_CA', 'VERIFY_IDENTITY'];

@@ -10,7 +10,7 @@ const WHOLE_SECOND_LENGTH = '2026-04-01 09:30:00'.length;
 /** A new id (UUIDv7, RFC 9562) whose timestamp is `now`, so that ids and `created_at` sort alike. */
 export const newId = (now: Date): string => timedUUID(now.getTime());
 
-// Ids are hot, 40 in a list: a loop over their digits takes a third of the time of Node's own conversion to and from hex.
+// A list has 40 ids. A loop over the digits takes a third of the time of Node's own conversion to and from hex.
 const DIGITS = Buffer.from('0123456789abcdef');
 /** The index of each byte's two digits in an id. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
@@ -27,7 +27,7 @@ export const NIL_ID = '00000000-0000-0000-0000-000000000000';
 /** The time that an id holds in its first 48 bits, in milliseconds (RFC 9562, section 5.7). */
 export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
-/** The 16 bytes of an id, or undefined for a text that no id of ours can be. */
+/** The 16 bytes of an id, or undefined for a text that cannot be one of our ids. */
 export const idToBytes = (id: string): Buffer | undefined => {
   if (!UUID.test(id)) return undefined;
   const bytes = Buffer.allocUnsafe(16);
@@ -45,7 +45,7 @@ export const firstIdBytes = (time: Date): Buffer => {
   return bytes;
 };
 
-/** The 16 bytes of an id that came from the database. */
+/** The 16 bytes of an id from the database. */
 export const storedIdToBytes = (id: string): Buffer => {
   const bytes = idToBytes(id);
   if (!bytes) throw new TypeError(`not an id: ${id}`);
@@ -69,7 +69,7 @@ export const countFromDb = (stored: number): number => Math.max(stored, 0);
 /** Whole numbers as stored in a column, in their order: `3,1,2`. */
 export const listToDb = (numbers: readonly number[]): string => numbers.join(',');
 
-/** The numbers of such a list. */
+/** The numbers of a list that `listToDb` made. */
 export const listFromDb = (list: string): number[] => (list === '' ? [] : list.split(',').map(Number));
 
 /** An instant as both engines store it: `2026-04-01 09:30:00.000`, UTC. */
@@ -79,8 +79,8 @@ export const timeToDb = (time: Date): string => {
 };
 
 /**
- * A stored instant as ISO 8601: `2026-04-01T09:30:00.000Z`. The prepared statements of mysql2 leave out the milliseconds
- * of a whole second.
+ * A stored instant as ISO 8601: `2026-04-01T09:30:00.000Z`. The prepared statements of mysql2 omit the milliseconds of
+ * a whole second.
  */
 export const timeFromDb = (stored: string): string =>
   `${stored.slice(0, DATE_LENGTH)}T${stored.slice(DATE_LENGTH + 1)}${stored.length === WHOLE_SECOND_LENGTH ? '.000' : ''}Z`;

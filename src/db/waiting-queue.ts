@@ -14,15 +14,15 @@ interface Waiting<T> {
   forgetDeadline: (() => void) | undefined;
 }
 
-/** The work that waits for a resource, such as a connection, in the order of arrival, each piece until its deadline. */
+/** Work that waits for a resource, such as a connection, in the order of arrival, each piece until its deadline. */
 export class WaitingQueue<T> {
   readonly #waiting = new Set<Waiting<T>>();
   readonly #most: number;
   readonly #onWaited: (ms: number) => void;
 
   /**
-   * Refuses work while `most` pieces wait: far more than can be served before their deadlines. `onWaited` is called with the wait of
-   * each piece that leaves the queue, in milliseconds.
+   * Refuses work while `most` pieces wait: far more than can be served before their deadlines. `onWaited` is called
+   * with the wait of each piece that leaves the queue, in milliseconds.
    */
   constructor(most: number, onWaited: (ms: number) => void) {
     this.#most = most;
@@ -47,7 +47,7 @@ export class WaitingQueue<T> {
     return true;
   }
 
-  /** Gives the resource to the work that came first. Returns whether there was any. */
+  /** Gives the resource to the first waiting work. Returns whether any waited. */
   serve(resource: T): boolean {
     const [first] = this.#waiting;
     if (!first) return false;

@@ -17,10 +17,10 @@ import { readerOf, transactionOf } from './manager.ts';
 import type { DatabaseObserver } from '../base/observer.ts';
 import { RetryPolicy } from './retry-policy.ts';
 
-/** The maximum charge for a statement or a transaction, in milliseconds: expensive ones take as long without waiting. */
+/** The maximum charge for a statement or transaction, in milliseconds: expensive ones take that without waiting. */
 const MOST_BILLED_MS = { read: 250, transaction: 1000 };
 
-/** The conflicts with others after which a transaction keeps losing: two of this version lock in one order. */
+/** The number of lost conflicts that counts as losing repeatedly: transactions of this version lock in one order. */
 const MANY_LOST = 3;
 
 /** Options of a transaction. */
@@ -31,7 +31,7 @@ export interface TransactionOptions {
   isTriedOnce?: boolean;
 }
 
-/** Whether transactions record events, and who is told when one has. */
+/** Whether transactions record events, and a listener for them. */
 export interface EventSettings {
   readonly isOn: boolean;
   /** Called after the commit of a transaction that has recorded events. */
@@ -49,7 +49,7 @@ const isOutcomeUnknown = (error: unknown): boolean => error instanceof AppError 
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && ['TIMEOUT', 'OVERLOADED', 'DATABASE_UNAVAILABLE'].includes(error.reason);
 
-/** Charges the time from when `run` calls `begin`, after any wait, to its end. */
+/** Charges the time from the call of `begin` by `run`, after any wait, to the end of `run`. */
 const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void) => Promise<T>): Promise<T> => {
   let began: number | undefined;
   try {
@@ -140,10 +140,10 @@ export class WorkloadPool implements Reader {
 
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A transaction that lost a
-   * deadlock or a lock wait, or its connection before it was committed, is run again as a whole, so `work` must not touch
+   * deadlock or a lock wait, or its connection before the commit, is run again as a whole, so `work` must not touch
    * anything but the transaction.
-   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing conflicts without one, DATABASE_UNAVAILABLE,
-   * OUTCOME_UNKNOWN when it may be stored, and the errors of `work`
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing conflicts without one,
+   * DATABASE_UNAVAILABLE, OUTCOME_UNKNOWN when it may be stored, and the errors of `work`
    */
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
@@ -234,14 +234,14 @@ export class WorkloadPool implements Reader {
     return this.#isTransient(error) || this.connection.faultOf(error) !== undefined;
   }
 
-  /** Tells the observer if a failed attempt met an unavailable database, and returns why it is. */
+  /** Tells the observer if a failed attempt met an unavailable database, and returns the reason. */
   #noteFault(error: unknown): DatabaseFault | undefined {
     const fault = this.connection.faultOf(error instanceof AppError ? error.cause : error);
     if (fault) this.observer?.failed(fault);
     return fault;
   }
 
-  /** Converts an engine's error into the AppError or ForeignKeyError for it, if there is one. */
+  /** Converts an engine's error into the AppError or ForeignKeyError for it, if one exists. */
   #translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
     if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });

@@ -3,15 +3,15 @@ import { packCursor, unpackCursor } from '../base/cursor.ts';
 import { isId } from '../db/values.ts';
 
 /**
- * A place between two events: after the one at this position, with its id. The id tells it from another event that got the
- * position after the database was restored.
+ * A place in the feed: right after the event with this position and id. The id distinguishes it from another event that
+ * got the position after the database was restored.
  */
 export interface EventCursor {
   position: number;
   id: string;
 }
 
-/** A cursor as a text for callers to hand back. */
+/** Encodes a cursor as a text for callers to pass back. */
 export const encodeEventCursor = ({ position, id }: EventCursor): string => packCursor([position, id]);
 
 const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;

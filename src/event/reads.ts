@@ -16,7 +16,7 @@ import { readFeed } from './outbox/feed.ts';
 import { slugId, typeCodes } from './outbox/record.ts';
 import type { EventCursor } from './cursor.ts';
 
-/** Which events are wanted, and from where on. */
+/** The filter of events, and the place to start from. */
 export interface EventQuery {
   after: EventCursor | undefined;
   types: readonly EventType[] | undefined;
@@ -24,7 +24,7 @@ export interface EventQuery {
   limit: number;
 }
 
-/** Events, the oldest first, and where those begin that follow. */
+/** Events, oldest first, and the place of the next ones. */
 export interface EventPage {
   events: EventRow[];
   end: EventCursor;
@@ -39,7 +39,7 @@ interface IndexRange {
   parameters: Parameter[];
 }
 
-/** The ranges of an index that hold the wanted events: each in the order of positions. */
+/** The index ranges that contain the wanted events, each in the order of positions. */
 const indexRangesOf = ({ types, recordId }: EventQuery): IndexRange[] => {
   if (types === undefined && recordId === undefined) return [{ where: '', parameters: [] }];
   const wanted = [...new Set(types ?? eventTypes)];
@@ -64,7 +64,7 @@ interface EventColumns {
   happened_at: string;
 }
 
-/** The extent of the feed and the id of the event at a cursor, with one of the events or, where there is none, with nothing. */
+/** The extent of the feed and the id of the event at a cursor, joined with one event, or with none if none follows. */
 type FoundRow = {
   last_position: number;
   last_id: Bytes;
@@ -83,10 +83,7 @@ const eventRowOf = ({ record_id: record, actor_id: actor, happened_at: time, ...
   happenedAt: new Date(timeFromDb(time)),
 });
 
-/**
- * Reads the extent of the feed, the event at a position, and those that follow it, as they are at one moment. SQL: each
- * read of the feed runs it.
- */
+/** Reads the extent of the feed, the event at a position, and later events as one snapshot. SQL: each read runs it. */
 const readFound = (reader: Reader, query: EventQuery, from: number): Promise<FoundRow[]> => {
   const ranges = indexRangesOf(query);
   const most = query.limit + 1;
@@ -94,7 +91,7 @@ const readFound = (reader: Reader, query: EventQuery, from: number): Promise<Fou
     ({ where }, index) =>
       `SELECT * FROM (SELECT ${COLUMNS} FROM events WHERE ${where} position > ? ORDER BY position LIMIT ${most}) r${index}`,
   );
-  // No event is at a position below 0.
+  // No event has a position below 0.
   const all = found.length > 0 ? found.join(' UNION ALL ') : `SELECT ${COLUMNS} FROM events WHERE position < 0`;
   return reader.read<FoundRow>(
     `SELECT f.last_position, f.last_id, f.removed_through, f.removed_id, c.id AS cursor_id, e.* FROM event_feed f
@@ -114,7 +111,7 @@ const assertKept = ({ position, id }: EventCursor, feed: FoundRow): void => {
 
 /** One page of the feed. @throws AppError EVENTS_GONE */
 export const readEvents = async (reader: Reader, query: EventQuery): Promise<EventPage> => {
-  // Where the feed begins changes while old events are removed, so it is read with them.
+  // The beginning of the feed changes while old events are removed, so it is read with them.
   const start = query.after ?? (await earliest(reader));
   const rows = await readFound(reader, query, start.position);
   const [feed] = rows;
@@ -128,12 +125,12 @@ export const readEvents = async (reader: Reader, query: EventQuery): Promise<Eve
   return { events: shown, end: hasMore && last ? { position: last.position, id: last.id } : end, hasMore };
 };
 
-/** The place before the first event that is kept. */
+/** The place before the first kept event. */
 const beginningOf = ({ removedThrough: position, removedId: id }: FeedRow): EventCursor => ({ position, id });
 
 const earliest = async (reader: Reader): Promise<EventCursor> => beginningOf(await readFeed(reader));
 
-/** Where to begin without a cursor. */
+/** The option where to begin without a cursor. */
 export type EventStart = InputOf<Contract['event']['list']>['start'];
 
 /** The place after the last event. */
@@ -142,10 +139,12 @@ export const readLatest = async (reader: Reader): Promise<EventCursor> => {
   return { position, id };
 };
 
-/** How many positions back are tried: 1, 2, 4, … */
+/** The number of steps back that are tried: 1, 2, 4, … positions. */
 const STEPS = 40;
 
-/** A place before all events of the last two minutes; a little further back, so that few positions are looked at. */
+/**
+ * A place before all events of the last two minutes. It may be slightly earlier, which saves reading many positions.
+ */
 const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
   const feed = await readFeed(reader);
   const positions = Array.from({ length: STEPS }, (_, step) => feed.lastPosition - (2 ** step - 1)).filter(
@@ -166,14 +165,14 @@ const startReaders: Record<EventStart, (reader: Reader, now: Date) => Promise<Ev
   latest: readLatest,
 };
 
-/** The place of a beginning. */
+/** The place for a start option. */
 export const startOf = (start: EventStart, reader: Reader, now: Date): Promise<EventCursor> =>
   startReaders[start](reader, now);
 
-/** Pages of the feed. Waiting calls for the same page share its query. */
+/** Loads pages of the feed. Waiting calls for the same page share its query. */
 export type EventReads = BatchLoader<EventQuery, EventPage>;
 
-/** Always of the primary: a replica may not know the event that a cursor names. */
+/** Always reads from the primary: a replica may not know the event of a cursor. */
 export const eventReads = (db: Database): EventReads =>
   new BatchLoader({
     note: db.observer?.coalesced('events'),

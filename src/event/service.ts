@@ -7,7 +7,7 @@ import type { EventReads } from './reads.ts';
 
 type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
-/** The members of an event that show its record, by the kind. */
+/** The members of an event that contain its record, by kind. */
 interface ShownRecords {
   game: EventView['game'];
   image: EventView['imagePost'];
@@ -15,7 +15,7 @@ interface ShownRecords {
   tag: EventView['tag'];
 }
 
-/** Reads records as they are now, as lists show them, by their ids; tags by their slugs. Each kind hands in its own. */
+/** Reads the current records as lists show them, by id; tags by slug. Each kind provides its own. */
 type ReadShown<Shown = unknown> = (
   reader: Reader,
   ids: readonly string[],
@@ -43,17 +43,17 @@ export interface StoredEvent {
   happenedAt: Date;
 }
 
-/** The records of events as they are now, by the kind and the id. */
+/** The current records of events, by kind and id. */
 export type EventRecords = ReadonlyMap<EventRecordKind, ReadonlyMap<string, object>>;
 
-/** The event in a row. Only later versions know types without a name here. */
+/** Converts a row to an event. Only later versions know types that have no name here. */
 export const storedEvent = ({ type, recordId, slug, ...event }: EventRow): StoredEvent => ({
   ...event,
   type: typeOfCode.get(type) as EventType,
   recordId: slug ?? recordId,
 });
 
-/** Reads the records that events are about. */
+/** Reads the records of events. */
 export const readRecords = async (
   readShown: EventContext['readShown'],
   reader: Reader,

@@ -19,16 +19,16 @@ import {
 import { type EventContext, readRecords, type StoredEvent, storedEvent } from './service.ts';
 import { type EventView, eventView } from './view.ts';
 
-/** How often the feed is asked for events that other processes moved, while there are tails. */
+/** How often to look for events that other processes moved, while tails exist. */
 const POLL_MS = 100;
 /** The pause after a failure. */
 const RETRY_MS = 1000;
 const EVENTS_AT_ONCE = 100;
 
-/** Stands for the place of a tail that has none yet. */
+/** The place of a tail that has none yet. */
 const BEGINNING: EventCursor = { position: 0, id: NIL_ID };
 
-/** Which events a tail wants, and from where on. */
+/** The filter of a tail, and the place to start from. */
 export interface TailQuery {
   after: string | undefined;
   start: EventStart;
@@ -37,31 +37,31 @@ export interface TailQuery {
   includesRecord: boolean;
 }
 
-/** An event on its way to tails; all that want it get the same object. */
+/** An event on its way to tails; all tails that want it share the same object. */
 export interface TailedEvent {
   event: StoredEvent;
-  /** The event as the contract shows it. */
+  /** The event in the form of the contract. */
   view: EventView;
-  /** The cursor that leads to the events after it. */
+  /** The cursor to the events after it. */
   cursor: string;
 }
 
 /** The receiver of a tail's events. */
 export interface TailSink {
-  /** Takes events, of which there may be none; `cursor` leads to those that follow. */
+  /** Receives events, possibly none; `cursor` leads to the next ones. */
   take: (events: readonly TailedEvent[], cursor: string) => void;
-  /** Resolves when it can take more without holding much in memory, or is closed. */
+  /** Resolves when the sink is closed, or can take more without holding much in memory. */
   ready: () => Promise<void>;
-  /** The tail has ended, since the feed no longer holds what follows. */
+  /** Called when the tail has ended because the feed no longer holds the next events. */
   fail: (error: AppError) => void;
 }
 
-/** A tail under way. */
+/** An open tail. */
 interface Tail {
   query: TailQuery;
   sink: TailSink;
   cursor: EventCursor;
-  /** Whether it has all events that the hub has, and gets those that follow from there. */
+  /** Whether it has all events that the hub has, and gets the next ones from the hub. */
   isLive: boolean;
   isClosed: boolean;
 }
@@ -78,13 +78,13 @@ interface TailsContext {
 }
 
 /**
- * Hands new events to all tails of this process: the feed is read once for all of them. A tail that begins earlier reads what it
- * lacks by itself, and then joins the others.
+ * Delivers new events to all tails of this process: the feed is read once for all of them. A tail that begins earlier
+ * first reads the events that it lacks by itself, then joins the others.
  */
 export class EventTails {
   readonly #c: TailsContext;
   readonly #tails = new Set<Tail>();
-  /** Where the events begin that live tails do not have yet; undefined while it is not known. */
+  /** The place of the first event that live tails do not have yet; undefined while it is unknown. */
   #cursor: EventCursor | undefined;
   readonly #job: BackgroundJob;
   #beginning: Promise<EventCursor> | undefined;
@@ -120,13 +120,13 @@ export class EventTails {
     this.#tails.add(tail);
     try {
       if (after === undefined && start === 'latest') {
-        // Many come at once when a service has stopped: none of them costs a read.
+        // Many tails open at once after a service has stopped: none of them costs a read.
         do await deadline.race(this.#begin());
         while (!this.#join(tail));
         sink.take([], encodeEventCursor(tail.cursor));
       } else {
         tail.cursor = after === undefined ? await startOf(start, db.within(deadline), now()) : decodeEventCursor(after);
-        // A cursor that leads nowhere is refused before anything is sent.
+        // An invalid cursor is rejected before anything is sent.
         const page = await this.#read(tail, deadline);
         await deadline.race(this.#begin());
         void this.#catchUp(tail, page);
@@ -138,7 +138,7 @@ export class EventTails {
     return () => this.#end(tail);
   }
 
-  /** Ends all tails, without a word to them. */
+  /** Ends all tails without notifying them. */
   async close(): Promise<void> {
     for (const tail of this.#tails) this.#end(tail);
     await this.#job.close();
@@ -157,7 +157,7 @@ export class EventTails {
     return this.#c.events.load(wanted, deadline, key);
   }
 
-  /** Hands a tail the events that it lacks, page by page, until it has all that the others have. */
+  /** Delivers the missing events to a tail, page by page, until it has all that the others have. */
   async #catchUp(tail: Tail, first: EventPage): Promise<void> {
     try {
       for (let page = first; ; page = await this.#read(tail)) {
@@ -183,7 +183,7 @@ export class EventTails {
     return stored.map((event) => ({ event, view: eventView(event, records), cursor: encodeEventCursor(event) }));
   }
 
-  /** Hands a tail what it wants and lacks of some events, in the same turn in which it moves on. */
+  /** Delivers the wanted ones of some events to a tail, in the same turn in which its place moves. */
   #hand(tail: Tail, events: readonly TailedEvent[], end: EventCursor, cursor: string): void {
     if (end.position < tail.cursor.position) return;
     const { types, recordId } = tail.query;
@@ -197,13 +197,13 @@ export class EventTails {
     tail.sink.take(wanted, cursor);
   }
 
-  /** Begins to read the feed for live tails, from its end on. */
+  /** Starts reading the feed for live tails, from its current end. */
   async #begin(): Promise<void> {
     await this.#place();
     this.#job.start();
   }
 
-  /** Resolves when it is known where live tails are. */
+  /** Resolves when the place of live tails is known. */
   async #place(): Promise<void> {
     while (this.#cursor === undefined) {
       this.#beginning ??= readLatest(this.#c.db).finally(() => (this.#beginning = undefined));
@@ -212,17 +212,17 @@ export class EventTails {
     }
   }
 
-  /** Makes a tail live, unless it lacks events that live tails have. A new one begins where they are. */
+  /** Makes a tail live, unless it lacks events that live tails have. A new tail begins at their place. */
   #join(tail: Tail): boolean {
     const cursor = this.#cursor;
-    // The feed has ended meanwhile.
+    // The feed ended meanwhile.
     if (cursor === undefined) return false;
     if (tail.cursor === BEGINNING) tail.cursor = cursor;
     tail.isLive = cursor.position <= tail.cursor.position;
     return tail.isLive;
   }
 
-  /** Hands events to live tails. Returns how long to wait; undefined where there are no tails. */
+  /** Delivers events to live tails. Returns how long to wait; undefined if no tails exist. */
   async #turn(): Promise<number | undefined> {
     if (this.#tails.size === 0) {
       this.#cursor = undefined;
@@ -237,7 +237,7 @@ export class EventTails {
     }
   }
 
-  /** Reads events once for all live tails. Returns whether there are more. */
+  /** Reads events once for all live tails. Returns whether more exist. */
   async #handAll(): Promise<boolean> {
     const { db } = this.#c;
     await this.#place();
@@ -258,7 +258,7 @@ export class EventTails {
     return page.hasMore;
   }
 
-  /** The feed was restored or ended: no tail can go on. */
+  /** Ends all tails, since the feed was restored or ended. */
   #fail(error: AppError): void {
     for (const tail of this.#tails) {
       this.#end(tail);

@@ -4,13 +4,13 @@ import type { EventRecords, StoredEvent } from './service.ts';
 
 export type EventView = OutputOf<Contract['event']['list']>['items'][number];
 
-/** The member of an event that shows its record, by the kind. */
+/** The member of an event that contains its record, by kind. */
 const MEMBERS = { game: 'game', image: 'imagePost', user: 'user', tag: 'tag' } as const satisfies Record<
   EventRecordKind,
   keyof EventView
 >;
 
-/** An event on the wire, with its record as it is now if `records` are given: null if it is not there any more. */
+/** An event on the wire. If `records` are given, it contains its current record: null if that no longer exists. */
 export const eventView = (
   { id, position, type, recordId, actorId, happenedAt }: StoredEvent,
   records?: EventRecords,

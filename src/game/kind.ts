@@ -3,7 +3,7 @@ import { repositoryOf } from '../db/manager.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { type ContentKind, tagIdsOf } from '../content/kind.ts';
 
-/** The members of `extraInfo` as they are stored; the original author has a column of its own. */
+/** The stored members of `extraInfo`; the original author has a separate column. */
 export interface StoredExtraInfo {
   originalName?: string | undefined;
   fileSize?: string | undefined;
@@ -26,9 +26,9 @@ export const gameColumns = {
   },
 };
 
-/** The members that only games have, in lists, as they are stored. */
+/** The stored members that only games have, in lists. */
 export type StoredGameSummary = StoredOf<typeof gameColumns.summary>;
-/** The same of whole games. */
+/** The stored members that only games have, in full. */
 export type StoredGame = StoredGameSummary & StoredOf<typeof gameColumns.detail>;
 
 type GameRow = ContentRow & RowOf<typeof gameColumns.summary & typeof gameColumns.detail>;

@@ -6,13 +6,13 @@ import { countFromDb, idFromBytes, idToBytes, listFromDb } from '../db/values.ts
 import { AppError } from '../base/errors.ts';
 import { gameKind, type StoredGame, type StoredGameSummary } from './kind.ts';
 
-// SQL: each call runs these, whose scores the database computes.
+// SQL: each call runs these, and the database computes the scores.
 
-/** The newest games of each tag, and of the original author, that are considered: each is a record to be looked up. */
+/** The number of newest games considered for each tag and for the original author: each one is looked up. */
 const CANDIDATES = 100;
 const SAME_TYPE = 0.5;
 const SAME_AUTHOR = 2;
-/** The numbers of tags with a statement of their own: most games have few tags, and each statement has to be prepared. */
+/** Tag counts that have a separate statement: most games have few tags, and each statement has to be prepared. */
 const TAG_PLACES = [2, 4, 8, 20] as const;
 const NO_TAG = 0;
 
@@ -21,30 +21,30 @@ type RelatedRow = StoredGameSummary & StoredRecord;
 type RelatedGameRow = Pick<StoredGame & StoredRecord, 'gameType' | 'originalAuthor' | 'tagIds'>;
 
 interface GameCounts {
-  /** All games. */
+  /** The number of all games. */
   total: number;
-  /** Its tags with how many games have each: `7:120,3:4`; null for none. */
+  /** Its tags with the number of games of each: `7:120,3:4`; null for none. */
   counted: string | null;
 }
 
 interface SourceTag {
   id: number;
-  /** Games with it. */
+  /** The number of games with it. */
   n: number;
 }
 
 interface RelatedGame extends RelatedGameRow, GameCounts {
-  /** By their ids, so that the weights of several add up to the same sum for every candidate. */
+  /** Sorted by id, so that the weights of several tags add up to the same sum for every candidate. */
   tags: SourceTag[];
 }
 
-/** Where a related game comes from: it is close, it has the same type, or it is just new. */
+/** Why a related game is included: it is close, it has the same type, or it is new. */
 type Tier = 0 | 1 | 2;
 
 /**
- * The games related to one, closest first, never itself. Each shared tag counts ln(1 + games / games with it), so the
- * rarer the more; the same type and the same original author count besides; ties go to the more often favorited, then to
- * the newer. Filled up from the same type, then from the latest.
+ * The games related to one, closest first, without itself. Each shared tag scores ln(1 + games / games with it), so
+ * rare tags score higher; the same type and the same original author also score. Ties are sorted by favorites, then
+ * newest first. Further places are filled from the same type, then from the latest games.
  * @throws AppError GAME_NOT_FOUND
  */
 export const readRelated = async (
@@ -58,7 +58,7 @@ export const readRelated = async (
   if (!key || !game) throw new AppError(gameKind.notFound);
 
   const { tags } = game;
-  // A tag counts the game itself, hence "more than". Fewer than CANDIDATES are asked for, so one such tag is enough.
+  // A tag also counts the game itself, hence "more than". The limit is below CANDIDATES, so one such tag is enough.
   const isEnough = tags.some(({ n }) => n > limit);
   const scored = await scoredGames(reader, key, game, limit);
   const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];
@@ -114,7 +114,7 @@ const sourceTags = (tags: string | null): SourceTag[] =>
     })
     .toSorted((a, b) => a.id - b.id);
 
-/** The closest games, by what they share with this one. */
+/** The closest games, by the features that they share with this one. */
 const scoredGames = async (
   reader: Reader,
   key: Buffer,
@@ -154,7 +154,7 @@ const scoredGames = async (
   };
 };
 
-/** A SELECT of the newest games with these tags, and of an original author. */
+/** A SELECT of the newest games with these tags, and by an original author. */
 const candidatesOf = (tagIds: readonly number[], originalAuthor: string | null): Fragment => {
   const ofTags = tagIds.map(
     (_, index) =>
@@ -169,7 +169,7 @@ const newest = (tier: Tier, where: string): string =>
   `SELECT ${tier} AS tier, id, 0 AS favorite_count, 0e0 AS score FROM games ${where}
     ORDER BY created_at DESC, id DESC LIMIT ?`;
 
-/** Enough games of the same type, and of all, even if those that are closer are among them. */
+/** Enough games of the same type, and of all types, even if the closer ones are among them. */
 const fillers = ({ gameType }: RelatedGame, limit: number): Fragment[] => {
   const enough = 2 * limit + 1;
   return [

@@ -18,10 +18,10 @@ type GameListInput = InputOf<Contract['game']['list']>;
 const DAY_MS = 86_400_000;
 
 const TYPES = 'games:';
-/** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
+/** The upper bound of the names of all type counters. MySQL's `LIKE` would miss names with characters beyond U+FFFF. */
 export const AFTER_TYPES = 'games;';
 
-/** The counter of the games of a type; the counter of games without one ends in a colon. */
+/** The name of the counter of the games of a type. For games without a type, it ends in a colon. */
 export const typeCounter = (gameType: string | null): string => `${TYPES}${gameType ?? ''}`;
 
 /** Counts an author's games of each type. */
@@ -34,7 +34,7 @@ export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId: stri
     .groupBy('g.gameType')
     .getRawMany<{ type: string | null; n: number }>();
 
-/** Game types compare and are stored with their ASCII letters in upper case. */
+/** Game types are compared and stored with their ASCII letters in upper case. */
 const upperCaseType = (gameType: string | undefined): string | undefined =>
   gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
@@ -74,7 +74,7 @@ export const listGames = (
   return reads.list(Object.assign(filters, input), call);
 };
 
-/** The number of games of each of the most frequent types, and of all types that are left out. */
+/** The number of games of each of the most frequent types, and of all omitted types together. */
 export const countTypes = async (
   { db }: GameContext,
   { caller, deadline }: Call,

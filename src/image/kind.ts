@@ -6,20 +6,20 @@ import { type ContentKind, tagIdsOf } from '../content/kind.ts';
 
 const columns = {
   summary: {
-    /** JSON of the URLs that lists show. */
+    /** JSON of the URLs in lists. */
     images: column.longText,
     imageCount: optioned({ default: 0 }, column.count),
   },
   detail: {
     description: nullable(column.longText),
-    /** JSON of the URLs that follow those in `images`, null for none. The last column, so that lists never come near it. */
+    /** JSON of the URLs after those in `images`, null for none. The last column, so that lists never read it. */
     moreImages: nullable(column.longText),
   },
 };
 
-/** The members that only image posts have, in lists, as they are stored. */
+/** The stored members that only image posts have, in lists. */
 export type StoredImagePostSummary = StoredOf<typeof columns.summary>;
-/** The same of whole image posts. */
+/** The stored members that only image posts have, in full. */
 export type StoredImagePost = StoredImagePostSummary & StoredOf<typeof columns.detail>;
 
 export type ImagePostRow = ContentRow & RowOf<typeof columns.summary & typeof columns.detail>;
@@ -49,7 +49,7 @@ export const imageKind: ContentKind = {
   search: { code: 2, table: 'image_posts', hasTerms: true, tagIds: tagIdsOf(links, 'image_posts') },
 };
 
-/** The members that hold the images of a post. */
+/** The members that contain the images of a post. */
 export const imageMembers = (images: readonly string[]) => ({
   images: JSON.stringify(images.slice(0, MAX_SUMMARY_IMAGES)),
   imageCount: images.length,
@@ -57,8 +57,8 @@ export const imageMembers = (images: readonly string[]) => ({
 });
 
 /**
- * All images of a post. Versions from before the other columns were there, which may run beside this one, put all of them
- * into `images`: if these are not as many as lists show, they are all.
+ * All images of a post. Versions before the other columns existed, which may run beside this one, store all of them in
+ * `images`: if its length is not the number that lists show, it is complete.
  */
 export const imagesOf = ({ images, moreImages: more }: Pick<StoredImagePost, 'images' | 'moreImages'>): string[] => {
   const first = JSON.parse(images) as string[];

@@ -40,7 +40,7 @@ export const imagePostDraft = ({ title, images, description, tagNames }: ImagePo
 });
 
 /**
- * Changes the given members of an image post; `view` makes the output of it.
+ * Changes the given members of an image post; `view` builds the output from it.
  * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER, QUOTA_EXCEEDED
  */
 export const updateImagePost = <Output extends object>(
@@ -92,7 +92,7 @@ const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise
   return post;
 };
 
-/** Gives a post other tags, keeps the tags' counts right, and returns the tags; undefined where it has them. */
+/** Replaces the tags of a post, updates the tags' counts, and returns the tags; undefined if nothing changes. */
 const replaceTags = async (
   tx: Transaction,
   id: string,
@@ -106,7 +106,7 @@ const replaceTags = async (
   if (isDeepStrictEqual(slugs, present)) return undefined;
   const counts = new Map(slugs.map((slug) => [slug, 1]));
   for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
-  // Unchanged tags are locked with the others: see the lock order in content/write/publish.ts.
+  // Unchanged tags are locked too: see the lock order in content/write/publish.ts.
   const existing = byOwnSlug([...sought.found.values(), ...earlier]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
   await makeMissingTags(tx, imageKind, sought, counts, quotaChecker(tx, quota));

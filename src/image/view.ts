@@ -7,7 +7,7 @@ import { imagesOf, type StoredImagePost, type StoredImagePostSummary } from './k
 type ImagePostSummary = OutputOf<Contract['image']['list']>['items'][number];
 type ImagePost = OutputOf<Contract['image']['getById']>;
 
-/** An image post as lists show it. Earlier versions, which may run beside this one, do not count the images. */
+/** An image post as lists show it. Earlier versions, which may run beside this one, do not store the image count. */
 export const imagePostSummaryView = (record: ContentRecord<StoredImagePostSummary>): ImagePostSummary => {
   const images = JSON.parse(record.row.images) as string[];
   const isCounted = images.length === MAX_SUMMARY_IMAGES && record.row.imageCount > 0;

@@ -28,22 +28,22 @@ import {
 } from './procedures.ts';
 import { type Enter, SingleFlight } from './single-flight.ts';
 
-/** A call whose caller is not known yet. */
+/** A call whose caller is not yet known. */
 export interface BegunCall {
-  /** The id of its procedure, which may be none. */
+  /** The id of its procedure, which may not exist. */
   id: string;
   request: RequestState;
   observation: CallObservation;
 }
 
-/** A call that its caller may make, and has paid for. */
+/** A call that its caller may make and has been charged for. */
 export interface AuthorizedCall<O extends Operation = Procedure> extends BegunCall {
   procedure: O;
   /** Undefined for an anonymous caller. */
   caller: Caller | undefined;
 }
 
-/** A call whose input is read. */
+/** A call with its input read. */
 export interface AdmittedCall<O extends Operation = Procedure> extends AuthorizedCall<O> {
   payload: Payload;
   classified: Classified;
@@ -54,7 +54,7 @@ export interface AdmittedCall<O extends Operation = Procedure> extends Authorize
 /** Reads the payload of a call. */
 type Read<O extends Operation = Procedure> = (call: AuthorizedCall<O>) => Payload | Promise<Payload>;
 
-/** The part of a transport in a call. Each function may refuse the call by an error. */
+/** The part of a call that depends on the transport. Each function may refuse the call by an error. */
 export interface Transport {
   /** Called before the caller is known. */
   accept?: (procedure: Procedure) => void;
@@ -65,28 +65,28 @@ export interface Transport {
   position?: number;
 }
 
-/** Keys of shared reads beyond this many characters are replaced by their digests. */
+/** Keys of shared reads that are longer than this, in characters, are replaced by their digests. */
 const LONG_KEY = 200;
 
-/** The key of a shared read. It says which form it has, since a caller may send the digest of another's text. */
+/** The key of a shared read. It names its form, since a caller may send the digest of another caller's text. */
 const keyOf = ({ id }: Procedure, text: string): string =>
   text.length > LONG_KEY ? `${id} sha256 ${createHash('sha256').update(text).digest('base64')}` : `${id} text ${text}`;
 
-/** Anonymous lists are shared. Reads of single records are not: they count views, and share queries in the database layer. */
+/** Whether equal calls share a run. Single records do not: they count views, and the database layer shares queries. */
 const isShared = ({ procedure: { effect, answersList }, caller }: AdmittedCall): boolean =>
   effect === 'read' && answersList && caller === undefined;
 
-/** The error of a handler, with what the call says about its cause. */
+/** The error of a handler, with the cause that the call reveals. */
 const explained = (error: unknown, { procedure, caller, payload }: AdmittedCall): unknown => {
   if (!(error instanceof AppError)) return error;
   const { reason, details } = error;
-  // The input names no user whom the operation may miss: the caller's own was deleted meanwhile.
+  // The input names no user that could be missing: the caller's own was deleted meanwhile.
   if (caller && reason === 'USER_NOT_FOUND' && !procedure.reasons.includes(reason)) return new AppError('KEY_UNKNOWN');
   const hint = details.hint === undefined ? unusableId(reason, inputOf(payload.envelope)) : undefined;
   return hint === undefined ? error : new AppError(reason, { ...details, hint, cause: error });
 };
 
-/** The error of a write, with a hint on repeating it if its outcome is unknown. */
+/** The error of a write. If its outcome is unknown, a hint says whether to repeat it. */
 const withRetryHint = (error: unknown, call: IdempotentCall | undefined): unknown => {
   if (!(error instanceof AppError) || error.reason !== 'OUTCOME_UNKNOWN') return error;
   if (call) return new AppError(error.reason, { ...error.details, shouldRetry: true });
@@ -97,7 +97,7 @@ const withRetryHint = (error: unknown, call: IdempotentCall | undefined): unknow
   });
 };
 
-/** Makes calls of procedures, by whichever transport. */
+/** Calls procedures for any transport. */
 export class Calls {
   readonly #procedures: Procedures;
   readonly #context: RpcContext;
@@ -111,12 +111,12 @@ export class Calls {
     this.#shared = new SingleFlight(this.#observer?.shared);
   }
 
-  /** The procedures that are served. */
+  /** The served procedures. */
   get procedures(): Procedure[] {
     return [...this.#procedures.values()];
   }
 
-  /** Makes a call, step by step. ts-rest's endpoints take the same steps, and check the input themselves. */
+  /** Makes a call, step by step. ts-rest's endpoints take the same steps, but check the input themselves. */
   make(id: string, request: RequestState, { accept, read, deliver, position }: Transport): Promise<Reply> {
     const begun = this.observe(id, request);
     return begun.observation.within(async () => {
@@ -134,8 +134,8 @@ export class Calls {
   }
 
   /**
-   * The steps of a call until its input is parsed: identify the caller, authorize and charge them, read the input.
-   * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, MAINTENANCE, TIMEOUT, IDEMPOTENCY_KEY_INVALID, and those of `read`
+   * Takes the steps until the input is parsed: identifies, authorizes and charges the caller, and reads the input.
+   * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, MAINTENANCE, TIMEOUT, IDEMPOTENCY_KEY_INVALID, those of `read`
    */
   async admit<O extends Operation>(
     begun: BegunCall,
@@ -164,7 +164,7 @@ export class Calls {
   }
 
   /**
-   * Runs the handler in its turn, checks its reply, and charges what it costs. At the deadline a read is given up at once; a
+   * Runs the handler in its turn, checks its reply, and charges its cost. At the deadline a read is given up at once; a
    * write first finds out whether it is stored.
    * @throws AppError OVERLOADED, TIMEOUT, those of the handler, and those of `deliver`
    */
@@ -177,20 +177,20 @@ export class Calls {
     return reply;
   }
 
-  /** Begins the observation of a call, of the procedure with this id if there is one. */
+  /** Begins the observation of a call of the procedure with this id, if it exists. */
   observe(id: string, request: RequestState): BegunCall {
     const observation = this.#observer?.begin(this.#procedures.has(id) ? id : undefined) ?? unobserved;
     return { id, request, observation };
   }
 
-  /** The procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
+  /** Returns the procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
   find(id: string): Procedure {
     const procedure = this.#procedures.get(id);
     if (!procedure) throw new AppError('PROCEDURE_NOT_FOUND', { hint: unknownProcedure(id) });
     return procedure;
   }
 
-  /** The caller; undefined for an anonymous one. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
+  /** Returns the caller; undefined for an anonymous one. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
   async identify(request: RequestState): Promise<Caller | undefined> {
     const { authorization, address, deadline } = request;
     if (authorization === undefined) return undefined;
@@ -211,13 +211,13 @@ export class Calls {
     return limiter.chargeCall(limitKey, effect);
   }
 
-  /** Has the reply tell the rate limits that the request meets, or those of its address where it meets none. */
+  /** Adds to the reply the rate limits that apply to the request, or those of its address if none apply. */
   showRateLimits(request: RequestState): void {
     const limiter = this.#context.protection.limits?.limiter;
     if (limiter) request.rateLimits = new RateLimitHeaders(() => limiter.status(request.address));
   }
 
-  /** Notes the failure of a call, for telemetry and, unless the caller has left, for the holder of the key. */
+  /** Records the failure of a call for telemetry and, unless the caller has left, for the holder of the key. */
   noteFailure({ id, request: { caller, requestId }, observation }: BegunCall, error: unknown): void {
     const failure = toAppError(error);
     observation.failed(failure);
@@ -229,7 +229,7 @@ export class Calls {
     if (request.caller && !isStream(procedure)) this.#context.auth.uses?.count(request.caller.key.id, procedure.id);
   }
 
-  /** Records which parts of the input a caller sent, and tells them which of these are deprecated. */
+  /** Records which parts of the input a caller sent, and tells the caller which of these are deprecated. */
   #noteInput({ procedure, caller, request }: AuthorizedCall<Operation>, input: unknown): void {
     const { userAgent, idempotencyKey } = request;
     this.#context.auth.uses?.note(procedure.route, { keyId: caller?.key.id, userAgent, idempotencyKey }, input);
@@ -238,7 +238,7 @@ export class Calls {
     request.noteDeprecated(procedure, deprecations);
   }
 
-  /** The idempotent call of a write with an `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
+  /** Returns the idempotent call of a write with an `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
   #idempotentCall(
     { procedure, caller, request: { idempotencyKey: key } }: AuthorizedCall<Operation>,
     payload: Payload,

@@ -45,12 +45,12 @@ export interface Routers {
   consumerContract: Parameters<typeof consumerContractHandlers>[0];
 }
 
-/** A procedure as it is served. */
+/** A procedure and how to serve it. */
 export interface Procedure extends ContractProcedure {
   handle: (input: unknown, call: Call) => Promise<unknown>;
 }
 
-/** The procedures that are served, by their ids. */
+/** The served procedures by their ids. */
 export type Procedures = ReadonlyMap<string, Procedure>;
 
 /** The procedures of the contract with their handlers. */
@@ -73,12 +73,12 @@ export const servedProcedures = (c: Routers): Procedures => {
   );
 };
 
-/** The reply of a procedure. `jsonOf` has its JSON. */
+/** The reply of a procedure. `jsonOf` returns its JSON. */
 export interface Reply {
   result: { data: { json: unknown } };
 }
 
-/** The input in an envelope, by ts-rest's check of bodies. @throws AppError VALIDATION_FAILED */
+/** Returns the input in an envelope after ts-rest's check of bodies. @throws AppError VALIDATION_FAILED */
 export const parseInput = (
   operation: Pick<Operation, 'id' | 'route' | 'example' | 'inputOptional'>,
   envelope: unknown,
@@ -90,8 +90,8 @@ export const parseInput = (
 };
 
 /**
- * The reply with an output, as far as the contract has its members, by ts-rest's check of replies. It is checked here, not by
- * ts-rest's endpoint: before a write commits, and once for all callers who share it.
+ * Builds the reply with the output's members in the contract, by ts-rest's check of replies. It runs here instead of in
+ * ts-rest's endpoint: before a write commits, and once for all callers who share the reply.
  * @throws TsRestResponseValidationError for an output that the contract does not allow
  */
 export const replyOf = ({ route }: Pick<Procedure, 'route'>, output: unknown): Reply => {
@@ -101,7 +101,7 @@ export const replyOf = ({ route }: Pick<Procedure, 'route'>, output: unknown): R
   return reply;
 };
 
-/** A stored answer as a reply, to the byte. */
+/** Returns a stored answer as a reply, byte for byte. */
 export const replyAgain = (json: string): Reply => {
   const reply = JSON.parse(json) as Reply;
   keepJson(reply, Buffer.from(json));
@@ -112,7 +112,7 @@ type JsonMembers = Record<string, unknown>;
 
 const isMembers = (value: unknown): value is JsonMembers => typeof value === 'object' && value !== null;
 
-/** The parts of a path. superjson escaped only dots until its `meta` got a `v`; since then backslashes too. */
+/** The parts of a path. superjson first escaped only dots; since its `meta` has a `v`, it also escapes backslashes. */
 const pathParts = (v: unknown): RegExp => (Number(v) >= 1 ? /\\([.\\])|\.|[^.\\]+|\\/g : /\\(\.)|\.|[^.\\]+|\\/g);
 
 /** `a.b\\.c` → `['a', 'b.c']` */
@@ -136,8 +136,8 @@ const follow = (from: unknown, path: readonly string[]): unknown => {
 
 /**
  * Reverts superjson's encoding of undefined members: it writes null and names them in `meta.values`. Other annotations
- * are ignored; the API has none, and superjson's own decoder can be made to use memory without bound. Each annotation
- * is visited once. `meta.values` is `{path: node}` or, for the whole of `json`, a node: `[type]` or `[type, {path:
+ * are ignored: the API has none, and an input can make superjson's own decoder use unbounded memory. Each annotation is
+ * visited once. `meta.values` is `{path: node}` or, for the whole of `json`, a node: `[type]` or `[type, {path:
  * node}]`.
  */
 export const removeUndefined = (envelope: unknown): unknown => {
@@ -167,9 +167,9 @@ export const removeUndefined = (envelope: unknown): unknown => {
 
 /** The payload of a call. */
 export interface Payload {
-  /** Equal texts are equal inputs. */
+  /** Equal inputs have equal texts. */
   readonly text: string;
-  /** The envelope, `{}` for nothing. */
+  /** The envelope; `{}` for an empty payload. */
   readonly envelope: unknown;
 }
 
@@ -183,13 +183,13 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** The payload of a call with its own text, empty for none. @throws AppError MALFORMED_JSON */
+/** Returns the payload of a call with its own text; an empty text means no input. @throws AppError MALFORMED_JSON */
 export const textPayload = (text: string): Payload => ({
   text,
   envelope: text === '' ? {} : removeUndefined(parseJson(text)),
 });
 
-/** Equal texts for equal values. A value too deep for `JSON.stringify` gets a text of its own. */
+/** Returns equal texts for equal values. A value too deep for `JSON.stringify` gets a unique text. */
 const textOf = (value: unknown): string => {
   try {
     return JSON.stringify(value);
@@ -215,7 +215,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 export const inputOf = (envelope: unknown): unknown =>
   isObject(envelope) && Object.hasOwn(envelope, 'json') ? (envelope as { json?: unknown }).json : undefined;
 
-/** Whether an envelope holds more values than a limit: members and elements at any depth, without `meta`. */
+/** Whether an envelope holds more values than a limit. Counts members and elements at any depth, without `meta`. */
 const hasMoreValues = (envelope: unknown, limit: number): boolean => {
   let count = isObject(envelope) ? Object.keys(envelope).length : 0;
   const pending = [inputOf(envelope)];
@@ -229,7 +229,7 @@ const hasMoreValues = (envelope: unknown, limit: number): boolean => {
   return count > limit;
 };
 
-/** @throws AppError VALIDATION_FAILED for far more values than any input has: finding all faults would take long */
+/** Refuses inputs with far too many values: finding all faults would take long. @throws AppError VALIDATION_FAILED */
 export const assertSize = ({ maxValues: limit }: Pick<ProcedureMetadata, 'maxValues'>, envelope: unknown): void => {
   if (!hasMoreValues(envelope, limit)) return;
   const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
@@ -239,8 +239,8 @@ export const assertSize = ({ maxValues: limit }: Pick<ProcedureMetadata, 'maxVal
 const BEARER = /^Bearer +([^ ]+)$/i;
 
 /**
- * The key in an `Authorization` header. A credential that does not work is refused on public procedures too, so that a caller is
- * never taken for anonymous by mistake.
+ * Returns the key in an `Authorization` header. Public procedures refuse an invalid credential, too, so that no caller
+ * is taken for anonymous by mistake.
  * @throws AppError KEY_MALFORMED
  */
 export const keyIn = (authorization: string): string => {
@@ -249,7 +249,7 @@ export const keyIn = (authorization: string): string => {
   return key;
 };
 
-/** The error of a call without a credential. `elsewhere` names a place of a key that is not read. */
+/** The error of a call without a credential. `elsewhere` names a place that holds a key and is not read. */
 const keyMissing = (elsewhere: string | undefined): AppError =>
   new AppError('KEY_MISSING', {
     ...(elsewhere !== undefined && {
@@ -257,7 +257,7 @@ const keyMissing = (elsewhere: string | undefined): AppError =>
     }),
   });
 
-/** @throws AppError KEY_MISSING, SCOPE_MISSING when the caller may not call a procedure of this access */
+/** Refuses a caller who may not call a procedure of this access. @throws AppError KEY_MISSING, SCOPE_MISSING */
 export const assertAccess = (access: Access, request: RequestState): void => {
   if (access === 'public') return;
   const { caller } = request;
@@ -270,13 +270,13 @@ export const assertAccess = (access: Access, request: RequestState): void => {
   }
 };
 
-/** The dependencies of calls, by any transport. */
+/** The dependencies of calls by any transport. */
 export interface RpcContext {
   config: Config;
   log: Logger;
-  /** Verifies API keys, and records who uses what, if anything is recorded. */
+  /** Verifies API keys, and records the use of the API if recording is on. */
   auth: { keys: KeyVerifier; uses: UseRecorder | undefined };
-  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas; in maintenance they write nothing. */
+  /** Limits callers. Without `limits` they have no rates and quotas; during maintenance they cannot write. */
   protection: { limits: Limits | undefined; overload: OverloadProtection; maintenance: Maintenance };
   /** Observes the service; undefined without telemetry. */
   observer: Observer | undefined;

@@ -4,25 +4,25 @@ import { AppError } from '../base/errors.ts';
 
 /** A read with a deadline. */
 type Read<T> = (deadline: Deadline) => Promise<T>;
-/** Runs work in its turn, unless it has begun in another's turn; may refuse it until then by rejecting. */
+/** Runs work in its turn, unless another entry's turn has begun it; until then it may refuse the work by rejecting. */
 export type Enter = (work: () => Promise<void>, untilBegun: Deadline) => Promise<void>;
 
-/** A caller who waits for a read, and until when. */
+/** A caller who waits for a read, with the deadline. */
 interface Waiter {
   caller: string;
   deadline: Deadline;
 }
 
-/** Removes the other queue entries of a flight. A constant, since creating an error captures a stack. */
+/** The reason for removing the other entries of a flight. A constant, since creating an error captures a stack. */
 const begun = new AppError('TIMEOUT');
 
-/** Equal reads that wait for the run that answers them all. */
+/** Equal reads that wait for one run to answer them all. */
 class Flight<T> {
-  /** The context of the first call, which the run belongs to. */
+  /** The context of the first call, to which the run belongs. */
   readonly context = new AsyncResource('SHARED_READ');
   readonly run: Read<T>;
   readonly deadlines: Deadline[] = [];
-  /** An entry in the queue for each caller. The first one to be dequeued begins the run. */
+  /** One queue entry for each caller. The first one dequeued begins the run. */
   readonly entries = new Map<string, Enter>();
   refused = 0;
   /** Ends when the run begins. */
@@ -39,23 +39,23 @@ class Flight<T> {
 
 /**
  * Answers equal waiting reads with one run (single flight). A flight takes members only until its run begins, so no
- * answer is older than its request: a read sees what was stored before it. Nothing is cached. There are never more
- * flights than requests under way. 256 callers of one list get 3 times the answers by it: those of a flight share even the JSON.
+ * answer is older than its request: a read sees everything stored before it. Nothing is cached. Flights never
+ * outnumber requests under way. 256 callers of one list get 3 times as many answers: a flight shares even the JSON.
  */
 export class SingleFlight<T> {
-  /** By their keys. */
+  /** The flights by their keys. */
   readonly #waiting = new Map<string, Flight<T>>();
   readonly #running = new Set<string>();
   readonly #note: ((outcome: 'made' | 'joined') => void) | undefined;
 
-  /** `note` is called for each read: whether it makes a run or joins one. */
+  /** Each read calls `note`, with whether it makes a run or joins one. */
   constructor(note?: (outcome: 'made' | 'joined') => void) {
     this.#note = note;
   }
 
   /**
-   * The answer of `run`, once `enter` begins it, or of the equal run that waits under the same key. Rejects as these
-   * do. Each caller has an entry in the queue, and waits for no other caller's.
+   * Returns the answer of `run`, once `enter` begins it, or of the equal run that waits under the same key. Rejects as
+   * these do. Each caller has its own queue entry, and never waits for another caller's.
    */
   answer(key: string, { caller, deadline }: Waiter, enter: Enter, run: Read<T>): Promise<T> {
     const joined = this.#waiting.get(key);

@@ -30,7 +30,7 @@ export interface Catalogue {
   tags: { slug: string; name: string; games: number; imagePosts: number }[];
   /** Oldest first. */
   users: { id: string; nickname: string; games: number; imagePosts: number }[];
-  /** Newest first, as a list has them; the authors by their ids. */
+  /** Newest first, as in a list, with the ids of the authors. */
   games: (CatalogueRecord & { gameType: string | null })[];
   imagePosts: CatalogueRecord[];
 }

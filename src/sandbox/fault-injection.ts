@@ -15,9 +15,9 @@ const INJECTED = 'X-Sandbox-Injected';
 const LONGEST_MS = 30_000;
 const MOST_TIMES = 100;
 const LONGEST_RETRY_AFTER_S = 86_400;
-/** Pieces that a slow body comes in. */
+/** The number of pieces of a slow body. */
 const PIECES = 10;
-/** How long what was sent of a broken body has to arrive, before the connection is reset: a reset overtakes it. */
+/** The time for the sent part of a broken body to arrive before the connection is reset: a reset overtakes it. */
 const ARRIVAL_MS = 50;
 
 const NAMED = /^[\w.:-]{1,64}$/;
@@ -30,7 +30,7 @@ const proxies = { 502: 'Bad Gateway', 504: 'Gateway Timeout' } as const;
 const statuses = Object.keys({ ...reasons, ...proxies });
 const laterStatuses = Object.keys({ ...laterReasons, ...proxies });
 
-/** Where a request can go wrong, and how: before it does anything, when it is done but not answered, in its answer. */
+/** The places where a request can fail, and the kinds of faults: before execution, after it, or in the answer. */
 export const places = {
   before: [...statuses, 'reset', 'delay'],
   after: [...laterStatuses, 'reset', 'delay'],
@@ -38,17 +38,17 @@ export const places = {
 } as const;
 export type FaultPlace = keyof typeof places;
 
-/** The numbers that go with a fault, and how large they may be. */
+/** The numbers of a fault, and their greatest values. */
 const parameters = { times: MOST_TIMES, ms: LONGEST_MS, 'retry-after': LONGEST_RETRY_AFTER_S } as const;
 type ParameterName = keyof typeof parameters;
 
-/** Something that goes wrong, on demand or by a seed. */
+/** A fault, on demand or by a seed. */
 export interface InjectedFault {
   place: FaultPlace;
   kind: string;
-  /** The number of attempts that fail; all without it. */
+  /** The number of attempts that fail; all attempts without it. */
   times?: number;
-  /** How long it takes: `delay` and `drip`. */
+  /** The duration of `delay` and `drip`. */
   ms?: number;
   'retry-after'?: number;
 }
@@ -104,19 +104,19 @@ const parseFault = (text: string): InjectedFault => {
 export const faultText = ({ place, kind, ...numbers }: InjectedFault): string =>
   [`${place}=${kind}`, ...Object.entries(numbers).map(([name, number]) => `${name}=${number}`)].join('; ');
 
-/** Has the reply name the fault. */
+/** Names the fault in the reply. */
 export const nameFault = ({ locals: { state } }: Response, fault: InjectedFault): void => {
   state.headers = [...state.headers, INJECTED, faultText(fault)];
 };
 
-/** The faults that a header asks for; only the last may last. */
+/** The faults that a header asks for; only the last one may apply to all attempts. */
 export const parseFaults = (header: string): InjectedFault[] => {
   const faults = header.split(',').map(parseFault);
   if (faults.slice(0, -1).some(({ times }) => times === undefined)) throw refuse(FAULT);
   return faults;
 };
 
-/** That of the faults which the attempt with this number meets, from 1 on. */
+/** The fault that the attempt with this number meets, counted from 1. */
 export const faultOf = (faults: readonly InjectedFault[], attempt: number): InjectedFault | undefined => {
   let rest = attempt;
   for (const fault of faults) {
@@ -134,11 +134,11 @@ const reads: ReadonlySet<string | undefined> = new Set(
 export interface FaultPlan {
   delayMs: number;
   faults: InjectedFault[];
-  /** By what its attempts are counted, where they are. */
+  /** The name under which attempts are counted, if they are. */
   name: string | undefined;
 }
 
-/** Whether a request says by itself how it is to be treated. */
+/** Whether a request itself asks for faults, or for none. */
 export const asksForFaults = (request: Request): boolean =>
   [DELAY, STATUS, FAULT].some((name) => request.get(name) !== undefined);
 
@@ -177,12 +177,12 @@ export const delay = async (response: Response, ms: number): Promise<void> => {
   response.off('close', leave);
 };
 
-/** Ends a connection with a reset, as one that breaks. */
+/** Ends a connection with a reset, as if it broke. */
 const reset = ({ socket }: Request): void => {
   socket.resetAndDestroy();
 };
 
-/** Answers with a status of `statuses`: the service's own as it would, a proxy's as a proxy would. */
+/** Answers with a status of `statuses`, as the service itself would, or as a proxy would. */
 const fail = (response: Response, { place, kind, 'retry-after': retryAfter }: InjectedFault, docs: ErrorDocs): void => {
   const { requestId, procedure } = response.locals.state;
   for (const name of response.getHeaderNames()) response.removeHeader(name);
@@ -199,7 +199,7 @@ const fail = (response: Response, { place, kind, 'retry-after': retryAfter }: In
   sendFailure(response, errorReply(error, procedure ?? null, requestId, docs));
 };
 
-/** Injects a fault before the request is handled. Returns whether the request may go on. */
+/** Injects a fault before the request is handled. Returns whether the request may continue. */
 export const failBefore = async (
   request: Request,
   response: Response,
@@ -223,7 +223,7 @@ const drip = async (response: Response, body: Buffer, ms: number): Promise<void>
   response.end();
 };
 
-/** Sends an answer, whose status and headers are set, other than it should be. */
+/** Sends an answer, whose status and headers are set, with a fault in its body. */
 const breakBody = async (
   request: Request,
   response: Response,
@@ -258,7 +258,7 @@ export const failLater = (request: Request, response: Response, fault: InjectedF
     return response;
   };
   response.end = (given?: unknown) => {
-    // ts-rest ends once more what its handler has ended.
+    // ts-rest ends again a response that its handler has ended.
     response.end = () => response;
     const body = Buffer.from((given ?? '') as string | Buffer);
     const happen = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import type { DemoAndSandbox } from '../app/server.ts';
 import { createDemo, type Demo } from './records.ts';
 import { sandboxWelcome, welcome } from './welcome.ts';
 
-/** The additions of the command `serve` to the service: the demo of an empty database, and the sandbox. */
+/** The additions of the command `serve` to the service: the demo in an empty database, and the sandbox. */
 export const kit: Omit<DemoAndSandbox<Demo>, 'statusDocuments'> = {
   createDemo,
   welcome,

@@ -31,7 +31,7 @@ export const createSandboxApp = (c: Context, workspaces: Workspaces): Express =>
 
 interface SandboxOptions {
   docs: ErrorDocs;
-  /** That of the random faults, null for none. */
+  /** The seed of the random faults, null for none. */
   seed: number | null;
   bodies: PreviewedBodies;
 }
@@ -54,9 +54,9 @@ const over = (response: Response): Promise<void> =>
   });
 
 /**
- * Answers in the space that a request names, by what `serve` makes for that space, and lets the request see how it fares
- * when the service is slow or fails. Besides, `GET /sandbox` tells what there is, `GET /sandbox/faults` what the seed has
- * made fail in a space, and `POST /sandbox/reset` puts a space back.
+ * Answers a request in the space that it names, with the service that `serve` makes for that space, and injects the
+ * faults that it asks for. `GET /sandbox` returns the contents, `GET /sandbox/faults` the faults that the seed has
+ * caused in a space, and `POST /sandbox/reset` resets a space.
  */
 export const sandbox = (
   workspaces: Workspaces,
@@ -72,7 +72,7 @@ export const sandbox = (
     return made;
   };
 
-  /** The fault that the seed has for a request, if it is a call that asks for none itself. */
+  /** The fault that the seed gives to a request, if it is a call that asks for none itself. */
   const drawFor = async (request: Request, space: string | undefined): Promise<DrawnFault | undefined> => {
     const call = seed === null || asksForFaults(request) ? undefined : await callOf(request, bodies);
     return call && workspaces.within(space, async ({ seeded }) => seeded?.meet(call));
@@ -83,7 +83,7 @@ export const sandbox = (
     const demand = faultPlanOf(request);
     await delay(response, demand.delayMs);
     if (response.destroyed) return;
-    // A request that waits or fails before anything is done needs no space, unless its attempts are counted there.
+    // A request that waits or fails before its execution needs no space, unless its attempts are counted there.
     const { faults, name: counted } = demand;
     const attempt =
       counted === undefined ? 1 : await workspaces.within(name, async (workspace) => workspace.countAttempt(counted));

@@ -20,10 +20,10 @@ import { insertKey } from '../auth/service.ts';
 import { insertUser } from '../user/service.ts';
 
 const DAY_MS = 86_400_000;
-/** For how many days the key of the demo works, as others do unless told. */
+/** The lifetime of the demo's key in days, the same as the default for other keys. */
 const KEY_DAYS = 90;
 
-/** Inserts what the contract's examples talk about, under their very ids, as of `published`. */
+/** Inserts the records of the contract's examples, under the same ids, dated `published`. */
 export const insertDemo = async (tx: Transaction, published: Date): Promise<void> => {
   await insertUser(tx, exampleUser, published);
   const { id: userId } = exampleUser;
@@ -44,7 +44,7 @@ export const insertDemo = async (tx: Transaction, published: Date): Promise<void
     [{ ...imagePostDraft(exampleImagePostInput), id: exampleImagePost.id }],
     published,
   );
-  // Of a key that is known to none.
+  // The secret of this key is unknown.
   const { id, name, scopes: held } = exampleApiKey;
   await insertKey(tx, { userId, name, scopes: held, expiresAt: null }, published, undefined, id);
 };
@@ -54,14 +54,14 @@ export interface Demo {
   userId: string;
   /** The scopes of the key, or of a key to be created. */
   scopes: readonly Scope[];
-  /** A key of `demo`; undefined without a terminal that shows it. */
+  /** A key of `demo`; undefined without a terminal to show it. */
   key: string | undefined;
   expiresAt: Date;
 }
 
 /**
- * Fills a database without users with what the contract's examples talk about: the user `demo` and their records, under
- * the very ids of the examples, so that each example works as it stands. A key is made on demand only.
+ * Fills a database without users with the records of the contract's examples: the user `demo` and their records, under
+ * the same ids, so that each example works unchanged. Makes a key only on demand.
  * @returns undefined for a database that has users
  */
 export const createDemo = (db: Database, now: Date, { withKey }: { withKey: boolean }): Promise<Demo | undefined> =>

@@ -28,7 +28,7 @@ import { insertDemo } from './records.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The second user of the sandbox, for tests in which two meet. */
+/** The second user of the sandbox, for tests with two users. */
 export const sandboxGuest = { id: '019a3c5e-b150-7e85-9f52-9d4fce61a205', nickname: 'guest', avatar: null };
 export const guestGame = { id: '019a3c5e-c260-7f96-8063-ae50df72b306', title: 'Paper Lanterns', gameType: 'PZL' };
 export const guestImagePost = {
@@ -37,13 +37,13 @@ export const guestImagePost = {
   images: ['https://images.example.com/harbour/1.webp'],
 };
 
-/** A key that everyone knows. */
+/** A publicly known key. */
 interface SandboxKey {
   key: string;
   name: string;
   scopes: readonly Scope[];
   user: { id: string; nickname: string };
-  /** Why it is refused, if it is. */
+  /** Why the service refuses it, if it does. */
   ended?: 'expired' | 'revoked';
 }
 
@@ -54,7 +54,9 @@ const knownKey = (
   more: Pick<Partial<SandboxKey>, 'user' | 'ended'> = {},
 ): SandboxKey => ({ key: keyOfWord(word), name, scopes: granted, user: exampleUser, ...more });
 
-/** The keys of the sandbox: of the user `demo` one for all scopes, one for each, some for two, and two that have ended; of `guest` two. */
+/**
+ * The keys of the sandbox. `demo` has one for all scopes, one for each, some for two, two that ended; `guest` has two.
+ */
 export const sandboxKeys: readonly SandboxKey[] = [
   knownKey('sandboxAll', 'all scopes'),
   knownKey('sandboxContentWrite', 'content:write', ['content:write']),
@@ -78,12 +80,12 @@ const content = { users: 50, games: 500, images: 100, randomSeed: 1, until: new 
 /** Whether an id is one of the initial data, the same in each sandbox. */
 export const isInitialId = (id: string): boolean => id[14] === '7' && timeOfId(id) < content.until.getTime();
 
-/** How far back its records go. */
+/** The age of its oldest records. */
 const SPAN_MS = 2 * 365 * DAY_MS;
 
 /**
- * Which time a sandbox of `reference` stores for what came about at a time before `content.until`: as long before
- * `reference`, but the closer the more so, so that a day holds records and each longer range holds more.
+ * The time that a sandbox of `reference` stores for an event at a time before `content.until`: as long before
+ * `reference`, but newer times are closer to it, so that a day holds records and each longer range holds more.
  */
 const datedBefore =
   (reference: Date) =>
@@ -97,13 +99,13 @@ export const firstIdSince =
   (reference: Date) =>
   (since: Date): Buffer => {
     const age = reference.getTime() - since.getTime();
-    // Its callers' own records are dated as they are named.
+    // The ids of callers' own records hold their dates.
     if (age < 0) return firstIdBytes(since);
     const nominal = age < SPAN_MS ? Math.sqrt(age * SPAN_MS) : age;
     return firstIdBytes(new Date(Math.ceil(content.until.getTime() - nominal)));
   };
 
-/** The instant that the times of a sandbox are relative to which is filled now: the hour begun last. */
+/** The instant that the times of a sandbox filled now are relative to: the start of the current hour. */
 export const referenceOf = (now: Date): Date => new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
 
 const insertGuest = async (tx: Transaction, published: Date): Promise<void> => {
@@ -127,8 +129,8 @@ const insertKeys = async (tx: Transaction, reference: Date): Promise<void> => {
 };
 
 /**
- * Fills the empty database of a sandbox: the same users, records and keys each time, under the same ids; only their times
- * are relative to `reference`.
+ * Fills the empty database of a sandbox: each time with the same users, records and keys, under the same ids. Only
+ * their times are relative to `reference`.
  */
 export const fillSandbox = async (db: Database, reference: Date): Promise<void> => {
   const dated = datedBefore(reference);
@@ -142,8 +144,8 @@ export const fillSandbox = async (db: Database, reference: Date): Promise<void> 
 };
 
 /**
- * Inserts what the contract's examples talk about and a demo has not: the webhook, whose endpoint is a scripted one, with a
- * delivery; and the consumer contract.
+ * Inserts the records of the contract's examples that a demo lacks: the webhook, whose endpoint is a scripted one, with
+ * a delivery; and the consumer contract.
  */
 export const insertSandboxExamples = async (db: Database, reference: Date, secrets: WebhookSecrets): Promise<void> => {
   const published = datedBefore(reference)(new Date(exampleWebhook.createdAt));
@@ -166,7 +168,7 @@ export const insertSandboxExamples = async (db: Database, reference: Date, secre
       id: exampleDelivery.id,
       webhookId: id,
       position,
-      // The event itself may be there or not: a delivery has all of it.
+      // The event itself may be missing: a delivery has all of it.
       eventId: exampleDelivery.id,
       type: typeCodes[exampleDelivery.type],
       recordId: exampleDelivery.recordId,

@@ -9,7 +9,7 @@ import { Random } from './seed/random.ts';
 import { type FaultPlace, faultText, type InjectedFault, places } from './fault-injection.ts';
 import { isInitialId } from './sandbox.ts';
 
-/** The number of equal calls of which only the first two may fail: a third attempt gets through. */
+/** The length of a series of equal calls, of which only the first two may fail: a third attempt succeeds. */
 const SERIES = 10;
 const FIRST_FAILS = 1 / 4;
 const SECOND_FAILS = 1 / 3;
@@ -17,13 +17,13 @@ const LEAST_MS = 20;
 const MOST_MS = 200;
 /** Statuses with a `Retry-After`, which is 0 or 1. */
 const WITH_PATIENCE: readonly string[] = ['429', '503'];
-/** Calls and ids that a space remembers, and faults that it lists. */
+/** The number of calls and ids that a space remembers, and of faults that it lists. */
 const MOST_REMEMBERED = 2000;
 const MOST_LISTED = 1000;
 /** The characters of a digest in the list, and in names. */
 const NAME_DIGITS = 8;
 
-/** Half a refusal has lost its reason, and is not to be repeated: only who asks for it gets that. */
+/** Half a refusal has lost its reason, and must not be repeated: only a request that asks for it gets it. */
 const ON_DEMAND = 'truncate';
 const kinds = Object.entries(places).flatMap(([place, found]) =>
   found.filter((kind) => kind !== ON_DEMAND).map((kind): InjectedFault => ({ place: place as FaultPlace, kind })),
@@ -36,11 +36,11 @@ const CURSOR = /(?<="(?:cursor|after)"\s*:\s*)"[^"]*"/g;
 const known: ReadonlySet<string> = new Set(procedures.map(({ id }) => id));
 const writes: ReadonlySet<string> = new Set(procedures.filter(({ effect }) => effect === 'write').map(({ id }) => id));
 
-/** Reads bodies that the sandbox looks at before the call does. */
+/** Reads bodies that the sandbox needs before the call does. */
 export class PreviewedBodies extends BodyReader {
   readonly #texts = new WeakMap<Request, Promise<string>>();
 
-  /** Reads a body ahead of the call, which finds it as it was. */
+  /** Reads a body ahead of the call, for which it stays unread. */
   preview(request: Request): Promise<string> {
     const text = super.read(request, BATCH_BODY_LIMIT);
     this.#texts.set(request, text);
@@ -58,19 +58,19 @@ export class PreviewedBodies extends BodyReader {
 
 /** A call as the seed sees it. */
 export interface SandboxCall {
-  /** The path below that of all calls: an operation, or those of a batch. */
+  /** The part of the path after that of all calls: an operation, or those of a batch. */
   operation: string;
   /** JSON, as the client wrote it. */
   input: string;
 }
 
-/** The call that a request makes; undefined for another request, and for an input that cannot be read. */
+/** The call of a request; undefined for another request, and for an unreadable input. */
 export const callOf = async (request: Request, bodies: PreviewedBodies): Promise<SandboxCall | undefined> => {
   const { method, path } = request;
   if (!path.startsWith(API_PATH) || !['GET', 'POST'].includes(method)) return undefined;
   const operation = path.slice(API_PATH.length);
   if (!operation.split(',').every((id) => known.has(id))) return undefined;
-  // The call itself refuses what cannot be read.
+  // The call itself refuses an unreadable input.
   const input = method === 'GET' ? request.query['input'] : await bodies.preview(request).catch(() => undefined);
   return typeof input === 'string' ? { operation, input } : undefined;
 };
@@ -78,16 +78,16 @@ export const callOf = async (request: Request, bodies: PreviewedBodies): Promise
 /** The part of the seed in a call. */
 export interface DrawnFault {
   fault: InjectedFault | undefined;
-  /** Is to get the reply of the service, before a fault befalls it. */
+  /** Must get the reply of the service before a fault changes it. */
   onReply: ((body: string) => void) | undefined;
 }
 
 /** A fault that a call met. */
 interface MetFault {
   operation: string;
-  /** Tells the call apart from others of the operation. The input stays with its sender: anyone can name the space. */
+  /** Distinguishes the call from others of the operation. It hides the input: any caller can name the space. */
   digest: string;
-  /** Which of the equal calls of the space it was. */
+  /** Its number among the equal calls of the space. */
   attempt: number;
   /** In the form of `X-Sandbox-Fault`. */
   fault: string;
@@ -99,9 +99,9 @@ const inOrder = (a: MetFault, b: MetFault): number =>
   a.attempt - b.attempt;
 
 /**
- * The faults of a space, drawn from a seed. The fault of a call depends on the seed, the space, the operation, the input, and
- * the number of equal calls before, so that concurrent calls meet the same faults as consecutive ones. In inputs, an id that the
- * service made in this run stands for the call that made it.
+ * The faults of a space, drawn from a seed. The fault of a call depends on the seed, the space, the operation, the
+ * input, and the number of equal calls before, so that concurrent calls meet the same faults as consecutive ones. In
+ * inputs, the call that made an id in this run replaces the id.
  */
 export class SeededFaults {
   readonly #seed: string;
@@ -129,7 +129,7 @@ export class SeededFaults {
     return { fault, onReply: isWriting ? (body) => this.#nameIds(body, name) : undefined };
   }
 
-  /** The last faults, in an order that is the same whatever the order of the calls. */
+  /** The last faults, in an order that does not depend on the order of the calls. */
   list(): MetFault[] {
     return this.#met.toSorted(inOrder);
   }
@@ -148,7 +148,7 @@ export class SeededFaults {
     return [first, second][(attempt - 1) % SERIES];
   }
 
-  /** An input without what differs from run to run. */
+  /** An input without the parts that differ from run to run. */
   #withoutRun(input: string): string {
     return input
       .replace(CURSOR, '"<cursor>"')
@@ -164,7 +164,7 @@ export class SeededFaults {
   }
 }
 
-/** Has `onReply` see the body of a reply that is sent in one piece. */
+/** Passes the body of a reply that is sent in one piece to `onReply`. */
 export const watchReply = (response: Response, onReply: (body: string) => void): void => {
   const end = response.end.bind(response);
   response.end = (given?: unknown) => {

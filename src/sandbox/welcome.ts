@@ -11,7 +11,7 @@ const firstCall = (url: string, key: string): string =>
 
 const paragraphs = (...texts: string[]): string => `${texts.join('\n\n')}\n`;
 
-/** Names and what they stand for, one below the other. */
+/** Names and their values, one below the other. */
 const list = (rows: readonly (readonly [name: string, value: string])[]): string => {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `  ${name}: ${' '.repeat(width - name.length)}${value}`).join('\n');
@@ -23,7 +23,7 @@ const addresses = (url: string): [string, string][] => [
   ['Guide', `${url}/guides/start`],
 ];
 
-/** The command that makes a key, where none was shown. */
+/** The command that makes a key, if none was shown. */
 const makeKey = (user: string): string => `${PROGRAM} keys create --user ${user} --scopes ${scopes.join(',')}`;
 
 /** The message at the start of the service. */

@@ -9,7 +9,7 @@ import { SeededFaults } from './seeded-faults.ts';
 import { fillSandbox, firstIdSince, insertSandboxExamples, referenceOf } from './sandbox.ts';
 import type { Answer, Message, send } from '../event/webhook/sender/send.ts';
 
-/** Paths whose endpoints do not just take all: `/status/410`, `/flaky`, `/silent`. */
+/** Paths whose endpoints do not accept all messages: `/status/410`, `/flaky`, `/silent`. */
 const STATUS = /\/status\/([2-5]\d\d)$/;
 const FLAKY = /\/flaky$/;
 const SILENT = /\/silent$/;
@@ -23,8 +23,9 @@ const challengeIn = (body: string): string | undefined =>
   (JSON.parse(body) as { data: { challenge?: string } }).data.challenge;
 
 /**
- * Endpoints of a sandbox, which sends nothing. Each answers the challenge and takes all messages, unless its path says otherwise:
- * `/status/503` answers so, `/flaky` takes a message at the second attempt only, `/silent` does not answer, not even the challenge.
+ * Endpoints of a sandbox, which sends nothing. Each answers the challenge and accepts all messages, unless its path
+ * says otherwise: `/status/503` answers with that status, `/flaky` accepts a message only at the second attempt,
+ * `/silent` does not answer, not even the challenge.
  */
 const scriptedEndpoints = (): typeof send => {
   const tried = new Set<string>();
@@ -46,21 +47,21 @@ const scriptedEndpoints = (): typeof send => {
 };
 
 const HOUR_MS = 3_600_000;
-/** Most private spaces at a time, and how long one is kept without being used. */
+/** The most private spaces at a time, and the idle time after which one is dropped. */
 const usual = { most: 64, idleMs: HOUR_MS };
-/** After this time what is made is dated anew: the records of the last day would be older than that. */
+/** After this time new spaces get new dates: the records of the last day would otherwise be older than a day. */
 const STALE_MS = 12 * HOUR_MS;
 /** Names of callers whose attempts are counted in a space. */
 const MAX_NAMES = 1000;
 /** The workspace of requests that name none. */
 const SHARED = '';
 
-/** A service of its own, on data of its own. */
+/** A service of its own, with its own data. */
 export interface Workspace {
   context: Context;
-  /** How many attempts were made under a name, with this one. */
+  /** The number of attempts under a name, including this one. */
   countAttempt: (name: string) => number;
-  /** Its random faults, where the sandbox has a seed. */
+  /** Its random faults, if the sandbox has a seed. */
   seeded: SeededFaults | undefined;
 }
 
@@ -82,7 +83,7 @@ const beginIn = async ({ db, routers, lifecycle: { relay } }: Context, reference
   return { snapshot: new Snapshot(db.dataSource), firstId: firstIdSince(reference), catalogue };
 };
 
-/** A space on a service that is there. */
+/** A space on an existing service. */
 export const workspaceOn = (context: Context, name = SHARED): Workspace => {
   const { sandboxSeed: seed } = context.config;
   const attempts = new LRUCache<string, number>({ max: MAX_NAMES });
@@ -137,8 +138,8 @@ class Held {
 }
 
 /**
- * The spaces of a sandbox: one that all share who name none, and private ones, made when they are first named. Each begins as
- * a copy of what `fillSandbox` makes, and has its own database, caches and counts.
+ * The spaces of a sandbox: a shared one for requests that name none, and private ones, made when first named. Each
+ * starts as a copy of the data of `fillSandbox`, and has its own database, caches and counts.
  */
 export class SandboxWorkspaces {
   readonly #main: Context;
@@ -147,7 +148,7 @@ export class SandboxWorkspaces {
   #shared: Held | undefined;
   readonly #private: LRUCache<string, Held>;
   readonly #most: number;
-  /** All spaces, those too that have been dropped and still have a request in them. */
+  /** All spaces, including dropped ones with a request in progress. */
   readonly #live = new Set<Held>();
   readonly #closing = new Set<Promise<void>>();
 
@@ -163,7 +164,7 @@ export class SandboxWorkspaces {
       ttlAutopurge: true,
       dispose: (held) => held.drop(),
     });
-    // A listener of each space would keep it in memory for good.
+    // A listener for each space would keep it in memory for ever.
     main.lifecycle.stopping.signal.addEventListener('abort', () => {
       for (const { workspace } of this.#live) void workspace.then(stopTails).catch(() => undefined);
     });
@@ -176,14 +177,14 @@ export class SandboxWorkspaces {
   }
 
   /**
-   * Does `work`, a request, in a space, which stays until it is done.
-   * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
+   * Runs `work`, a request, in a space, which stays until it is done.
+   * @throws AppError OVERLOADED for a new space, if the maximum number of spaces have a request in progress
    */
   async within<T>(name: string | undefined, work: (workspace: Workspace) => Promise<T>): Promise<T> {
     return this.#find(name ?? SHARED).within(work);
   }
 
-  /** Forgets all that was done in a space. */
+  /** Discards all changes in a space. */
   reset(name = SHARED): void {
     if (name !== SHARED) this.#private.delete(name);
     else {
@@ -197,7 +198,7 @@ export class SandboxWorkspaces {
     return (await this.#upToDate()).catalogue;
   }
 
-  /** Leaves all spaces. */
+  /** Closes all spaces. */
   async close(): Promise<void> {
     this.reset();
     this.#private.clear();
@@ -214,16 +215,16 @@ export class SandboxWorkspaces {
       void made.workspace.then(({ context }) => this.#leave(context)).catch(() => undefined);
     });
     this.#live.add(made);
-    // A next one is to try again.
+    // The next request tries again.
     made.workspace.catch(() => this.reset(name));
     if (name === SHARED) this.#shared = made;
     else this.#private.set(name, made);
     return made;
   }
 
-  /** Drops the idle space that was used least recently when a new one would be one too many. */
+  /** Drops the least recently used idle space if a new one would exceed the maximum. */
   #makeRoom(name: string): void {
-    // The shared space has a place of its own.
+    // The shared space does not count.
     const most = name === SHARED ? this.#most + 1 : this.#most;
     if (this.#live.size - (this.#shared ? 1 : 0) < most) return;
     for (const other of this.#private.rkeys()) {
@@ -255,7 +256,7 @@ export class SandboxWorkspaces {
       context.lifecycle.indexer.start();
       context.lifecycle.relay.start();
       context.lifecycle.sender.start();
-      // Of image posts, no list asks since when.
+      // Lists of image posts have no time range.
       const reads: typeof routers.game.reads = new ContentReads(db, routers.game.tags, routers.user.search, {
         ...gameKind,
         firstId,

@@ -1,4 +1,4 @@
-/** A list of bytes that grows. */
+/** A byte array that grows as needed. */
 export class ByteWriter {
   #bytes: Uint8Array;
   length = 0;
@@ -14,7 +14,7 @@ export class ByteWriter {
     this.#bytes = grown;
   }
 
-  /** A number from 0 to 2³¹ in groups of seven bits, the lowest first. */
+  /** Writes a number from 0 to 2³¹ in groups of seven bits, lowest first. */
   varint(value: number): void {
     this.#reserve(5);
     let rest = value;
@@ -31,7 +31,7 @@ export class ByteWriter {
   }
 }
 
-/** Rising numbers as varints of their differences. */
+/** Encodes rising numbers as varints of their differences. */
 export const encodeRising = (numbers: ArrayLike<number>): Uint8Array => {
   const writer = new ByteWriter(numbers.length + 8);
   let last = 0;
@@ -43,7 +43,7 @@ export const encodeRising = (numbers: ArrayLike<number>): Uint8Array => {
   return writer.written();
 };
 
-/** The first `n` of rising numbers. */
+/** Decodes the first `n` of a list of rising numbers. */
 const decodeRising = (bytes: Uint8Array, n: number): Uint32Array => {
   const numbers = new Uint32Array(n);
   let offset = 0;
@@ -61,23 +61,24 @@ const decodeRising = (bytes: Uint8Array, n: number): Uint32Array => {
   return numbers;
 };
 
-/** How many varints there are. */
+/** The number of varints. */
 const countVarints = (bytes: Uint8Array): number => bytes.reduce((n, byte) => (byte < 0x80 ? n + 1 : n), 0);
 
-/** All of a list of rising numbers. */
+/** Decodes all of a list of rising numbers. */
 export const decodeAllRising = (bytes: Uint8Array): Uint32Array => decodeRising(bytes, countVarints(bytes));
 
 const BITMAP = 1;
 const POSITIONS = 2;
 const HEADER_BYTES = 9;
-/** Documents between two entries of the table that finds the positions of a document. */
+/** Documents between two entries of the offset table, which locates the positions of a document. */
 const STRIDE = 32;
 
 /**
- * Encodes the posting list of a gram in a segment of `size` documents: the documents that hold it, in rising order, and for a
- * pair its positions in each. `positions` holds a varint per position for each document: the position doubled, plus one for
- * all but the last. `ends` holds the end of each document's positions. The block is a header, the documents as a bitmap or as
- * varints, whichever is shorter, the offsets of the positions of each 32nd document, and the positions.
+ * Encodes the posting list of a gram in a segment of `size` documents: the documents that contain it, in rising order,
+ * and for a pair its positions in each. `positions` contains a varint per position for each document: the position
+ * doubled, plus one for all but the last. `ends` contains the end of each document's positions. The block consists of a
+ * header, the documents as a bitmap or as varints, whichever is shorter, the offsets of the positions of each 32nd
+ * document, and the positions.
  */
 export const encodeBlock = (
   size: number,
@@ -109,14 +110,14 @@ export const encodeBlock = (
   return block;
 };
 
-/** How many bits of 32 are set. */
+/** The number of set bits in a word of 32. */
 const countBits = (word: number): number => {
   const pairs = word - ((word >>> 1) & 0x5555_5555);
   const nibbles = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333);
   return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 };
 
-/** The places of the bits that are set, of which there are `n` at most. */
+/** The places of the set bits, at most `n`. */
 export const docsOfWords = (words: Uint32Array, n: number): Uint32Array => {
   const docs = new Uint32Array(n);
   let found = 0;
@@ -135,7 +136,7 @@ export class Block {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #listBytes: number;
-  /** How many documents hold the gram. */
+  /** The number of documents that contain the gram. */
   readonly n: number;
   readonly isBitmap: boolean;
   readonly hasPositions: boolean;
@@ -158,7 +159,7 @@ export class Block {
     return this.#view.getUint32(HEADER_BYTES + index * 4, true);
   }
 
-  /** The bitmap, as a copy. */
+  /** A copy of the bitmap. */
   words(): Uint32Array {
     const words = new Uint32Array(this.#listBytes / 4);
     for (let index = 0; index < words.length; index += 1) words[index] = this.word(index);
@@ -170,7 +171,7 @@ export class Block {
     return decodeRising(this.#bytes.subarray(HEADER_BYTES, HEADER_BYTES + this.#listBytes), this.n);
   }
 
-  /** The candidates, in rising order, that are documents of this block. */
+  /** The candidates, in rising order, that this block contains. */
   intersect(candidates: Uint32Array): Uint32Array {
     const kept = new Uint32Array(Math.min(candidates.length, this.n));
     let n = 0;
@@ -187,12 +188,12 @@ export class Block {
     return kept.subarray(0, n);
   }
 
-  /** The encoded positions of all documents, one after the other. */
+  /** The encoded positions of all documents, one after another. */
   positions(): Uint8Array {
     return this.#bytes.subarray(HEADER_BYTES + this.#listBytes + this.#skips * 4);
   }
 
-  /** Where in them those of a document begin, of one of the 32 at most before the `index`th. */
+  /** The offset in `positions` of a document, and its index: at most 32 before the `index`th document. */
   skipTo(index: number): { index: number; offset: number } {
     const skip = Math.min(Math.floor(index / STRIDE), this.#skips);
     if (skip === 0) return { index: 0, offset: 0 };
@@ -205,15 +206,15 @@ export class Block {
   }
 }
 
-/** Goes through the documents of a block that has positions, onwards only. */
+/** Reads the documents of a block with positions, forwards only. */
 export class BlockReader {
   readonly #block: Block;
   readonly #bytes: Uint8Array;
   readonly #docs: Uint32Array | undefined;
-  /** Where among the documents the next positions belong. */
+  /** The index of the document whose positions come next. */
   #index = 0;
   #offset = 0;
-  /** How far the documents were counted: words of a bitmap, or documents. */
+  /** The extent to which documents were counted, in words of a bitmap or in documents. */
   #counted = 0;
   #before = 0;
 
@@ -223,7 +224,7 @@ export class BlockReader {
     this.#docs = block.isBitmap ? undefined : block.docs();
   }
 
-  /** Puts the positions of a later document, one of the block, into `positions`, which is emptied. */
+  /** Reads the positions of a later document of the block into `positions`, and replaces its contents. */
   read(doc: number, positions: number[]): void {
     this.#seek(this.#rank(doc));
     const bytes = this.#bytes;
@@ -243,7 +244,7 @@ export class BlockReader {
     this.#index += 1;
   }
 
-  /** How many documents of the block are before this one. */
+  /** The number of documents of the block before this one. */
   #rank(doc: number): number {
     let counted = this.#counted;
     if (this.#docs) {
@@ -268,7 +269,7 @@ export class BlockReader {
   }
 }
 
-/** The end of the positions of this many documents, which begin at `offset`. */
+/** The end of the positions of this many documents, starting at `offset`. */
 export const skipPositions = (bytes: Uint8Array, offset: number, documents: number): number => {
   let at = offset;
   for (let left = documents; left > 0;) {

@@ -7,11 +7,11 @@ export interface SearchKind {
   /** Its number in the tables of the index. */
   code: number;
   table: string;
-  /** Whether white space separates the terms of a search. If not, a term may hold some, or be bound to the beginning. */
+  /** Whether white space separates search terms. If not, a term may contain it, or match only at the beginning. */
   hasTerms: boolean;
-  /** SQL of the ids, with commas, of a record's tags, if it can have any: a search can be narrowed to them. */
+  /** SQL of a record's tag ids, joined with commas, by which a search can filter; undefined for kinds without tags. */
   tagIds?: string;
-  /** A column whose values a search can be narrowed to. */
+  /** A column by whose values a search can filter. */
   typeColumn?: string;
 }
 
@@ -19,7 +19,7 @@ export interface SearchKind {
 export interface Document {
   /** Its position in the sort order: see `keyOf`. */
   key: Uint8Array;
-  /** The normalised text in which terms are found. */
+  /** The normalised text to search for terms. */
   text: string;
   /** The filters that it matches: see `typeLabel`, `tagLabel`. */
   labels: readonly string[];
@@ -29,7 +29,7 @@ const TIME_BYTES = 6;
 /** The bytes of a key: six of the time, sixteen of the id. */
 export const KEY_BYTES = TIME_BYTES + 16;
 
-/** The key of a record, whose bytes sort as (created_at, id) do; users all count as created at 0, so they sort by id. */
+/** The key of a record. Its bytes sort like (created_at, id); users all have the time 0, so they sort by id. */
 export const keyOf = (createdAt: number, id: Bytes): Buffer => {
   const key = Buffer.alloc(KEY_BYTES);
   key.writeUIntBE(createdAt, 0, TIME_BYTES);
@@ -37,7 +37,7 @@ export const keyOf = (createdAt: number, id: Bytes): Buffer => {
   return key;
 };
 
-/** The least key of a time. */
+/** The lowest key of a time. */
 export const firstKeyOf = (createdAt: number): Buffer => keyOf(createdAt, new Uint8Array(16));
 
 export const idOfKey = (key: Uint8Array): Buffer => Buffer.from(key.subarray(TIME_BYTES));
@@ -60,7 +60,7 @@ export const labelsOf = (type: string | null | undefined, tagIds: readonly numbe
 
 const insertion = insertInto('search_tail', ['kind', 'replaces', 'doc_key', 'text', 'labels']);
 
-/** Adds documents to the index. `replaces`: whether all of them replace earlier documents of their records. */
+/** Adds documents to the index. `replaces`: whether they all replace earlier documents of their records. */
 export type EnqueueDocuments = (
   tx: Transaction,
   kind: SearchKind,
@@ -69,8 +69,8 @@ export type EnqueueDocuments = (
 ) => Promise<unknown>;
 
 /**
- * Adds documents to the index, from the commit of this transaction on. If they replace earlier documents of their records,
- * the transaction holds the locks on these records.
+ * Adds documents to the index, from the commit of this transaction on. If they replace earlier documents of their
+ * records, the transaction must hold the locks on these records.
  */
 export const enqueueDocuments: EnqueueDocuments = (tx, kind, documents, replaces) =>
   insertValues(

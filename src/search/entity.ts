@@ -10,24 +10,24 @@ const GRAM_BYTES = 255;
 /** The index of a kind. */
 const kindColumns = {
   kind: primary(column.small),
-  /** Grows with each change of segments. */
+  /** Increases with each change of segments. */
   generation: column.big,
-  /** Whether tail and segments together hold all records. */
+  /** Whether the tail and the segments together contain all records. */
   ready: column.flag,
-  /** The indexer that has the lease, and until when, in milliseconds. */
+  /** The indexer that holds the lease, and until when, in milliseconds. */
   holder: column.big,
   heldUntil: column.big,
 };
 
-/** A part of the index that never changes but for which of its documents count. */
+/** A part of the index. Only the set of its documents that count can change. */
 const segmentColumns = {
   id: primary(column.big),
   kind: column.small,
-  /** 0 for a segment of plain texts; n for grams that were merged n times. */
+  /** 0 for a segment of plain texts; n for grams after n merges. */
   level: column.small,
   state: column.small,
   size: column.count,
-  /** How often documents of it were taken out. */
+  /** How often documents were removed from it. */
   removals: column.count,
   firstKey: column.bytes(KEY_BYTES),
   lastKey: column.bytes(KEY_BYTES),
@@ -38,7 +38,7 @@ const segmentColumns = {
 
 export const segmentState = { building: 0, live: 1, dead: 2 } as const;
 
-/** A change that is in no segment yet: a new record, or one that replaces its entry in the segments. */
+/** A change that no segment contains yet: a new record, or one that replaces its entry in the segments. */
 const tailColumns = {
   id: optioned({ generated: 'increment' }, primary(column.big)),
   kind: column.small,
@@ -50,13 +50,13 @@ const tailColumns = {
 
 const segment = primary(column.big);
 
-/** Some of the keys of a segment, joined and sorted. */
+/** Some of the keys of a segment, sorted and concatenated. */
 const keysColumns = { segment, chunk: primary(column.count), data: column.blob };
 /** The documents of a segment of level 0. */
 const textsColumns = { segment, data: column.blob };
-/** The documents of a segment that hold a gram. */
+/** The documents of a segment that contain a gram. */
 const blockColumns = { segment, gram: primary(column.atMostBytes(GRAM_BYTES)), data: column.blob };
-/** Documents that were taken out of a segment together. */
+/** Documents that were removed from a segment together. */
 const removalColumns = { segment, removal: primary(column.count), docs: column.blob };
 
 export type SegmentRow = RowOf<typeof segmentColumns>;
@@ -70,9 +70,9 @@ export const segmentTextsIn = repositoryOf<RowOf<typeof textsColumns>>('SearchTe
 export const removalsIn = repositoryOf<RowOf<typeof removalColumns>>('SearchRemoval');
 
 /**
- * The tables of the search index. Records that changed wait in the tail, which each search reads; segments hold all
- * others, in the order of their keys: first a few hundred texts as they are, then, merged, for each gram a block with the
- * documents that hold it. See `Indexer` for how records move, and `SearchIndex` for how they are found.
+ * The tables of the search index. Changed records wait in the tail, which each search reads. Segments contain all
+ * others, in the order of their keys: first a few hundred plain texts, then, after merging, a block for each gram with
+ * the documents that contain it. See `Indexer` for how records move, and `SearchIndex` for how they are found.
  */
 export const searchEntities = (engine: Engine): EntitySchema[] => [
   entityOf(engine, { name: 'SearchKind', tableName: 'search_kinds', columns: kindColumns }),

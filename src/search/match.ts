@@ -5,15 +5,15 @@ import type { StoredText, Texts } from './segment.ts';
 
 /** The conditions of a search on a document. */
 export interface Sought {
-  /** The texts that it must hold, all of them; `START` binds one to the beginning. */
+  /** The texts that a document must contain, all of them; `START` binds one to the beginning. */
   terms: readonly string[];
-  /** The labels that it must have, all of them. */
+  /** The labels that a document must have, all of them. */
   labels: readonly string[];
 }
 
-/** A search in terms of grams. */
+/** The grams for a search. */
 export interface GramPlan {
-  /** The grams that a document must hold, all of them. */
+  /** The grams that a document must contain, all of them. */
   grams: readonly string[];
   /** The terms that need more than one gram. */
   phrases: readonly (readonly TermGram[])[];
@@ -29,7 +29,7 @@ export const planGrams = ({ terms, labels }: Sought): GramPlan => {
 
 const NOTHING = new Uint32Array();
 
-/** The documents of a segment, in rising order, that hold the terms sought. */
+/** The documents of a segment, in rising order, that contain the terms. */
 export const matchBlocks = (
   { grams, phrases }: GramPlan,
   blockOf: (gram: string) => Block | undefined,
@@ -50,7 +50,7 @@ export const matchBlocks = (
   return found;
 };
 
-/** The documents that all blocks have, of which the first has the fewest. */
+/** The documents that all blocks contain; the first block has the fewest. */
 const intersect = ([rarest, ...others]: readonly Block[]): Uint32Array => {
   if (!rarest) return NOTHING;
   let rest = others;
@@ -81,13 +81,13 @@ class Occurrences {
     this.offset = offset;
   }
 
-  /** Goes on to a later document, which holds the gram. */
+  /** Moves forward to a later document that contains the gram. */
   seek(doc: number): void {
     this.#reader.read(doc, this.positions);
   }
 }
 
-/** The candidates in which all grams of a phrase occur at their offsets from one position. */
+/** The candidates where all grams of a phrase occur at their offsets from one position. */
 const keepPhrase = (candidates: Uint32Array, grams: readonly Occurrences[]): Uint32Array => {
   const [first, ...others] = grams;
   if (!first) return candidates;
@@ -112,7 +112,7 @@ export const matchesText = ({ hasTerms }: SearchKind, { text, labels }: StoredTe
 /** The indexes of the matching texts, in rising order. */
 export const matchTexts = (kind: SearchKind, { documents, joined, starts }: Texts, sought: Sought): Uint32Array => {
   const found: number[] = [];
-  // The longest term is likely the rarest. The joined text lacks the marks of text starts.
+  // The longest term is likely the rarest. The joined text lacks the markers of text starts.
   const [longest = ''] = sought.terms.map((term) => term.replace(START, '')).toSorted((a, b) => b.length - a.length);
   let doc = 0;
   for (let at = joined.indexOf(longest); at !== -1; at = joined.indexOf(longest, starts[doc])) {
@@ -125,7 +125,7 @@ export const matchTexts = (kind: SearchKind, { documents, joined, starts }: Text
   return Uint32Array.from(found);
 };
 
-/** The place, from `low` on, of the text in which an offset is. */
+/** The index, from `low` on, of the text that contains an offset. */
 const placeOf = (starts: Uint32Array, offset: number, low: number): number => {
   let from = low;
   let to = starts.length - 2;

@@ -7,14 +7,14 @@ import { START } from './grams.ts';
 import { GRACE_MS, type Segment } from './segment.ts';
 import { SearchStore, type IndexState } from './store.ts';
 
-/** More rows in the tail than these are not read by a search: it does without the index until they are indexed. */
+/** If the tail has more rows than this, searches do not use the index until the rows are indexed. */
 const MOST_TAIL_ROWS = 4096;
-/** How long a search may compute before others get their turn. */
+/** How long a search may compute before it yields. */
 const TURN_MS = 4;
-/** Segments whose blocks are read first, since they often do. */
+/** The number of segments whose blocks are read first, since these are often enough. */
 const FIRST_SEGMENTS = 2;
 
-/** Which records are sought. */
+/** The conditions on the records to find. */
 export interface IndexQuery extends Sought {
   /** The earliest time. */
   since?: number | undefined;
@@ -22,16 +22,16 @@ export interface IndexQuery extends Sought {
 
 export type Direction = 'ASC' | 'DESC';
 
-/** Which of the matches are wanted, in the order of their keys. */
+/** A range of the matches, in the order of their keys. */
 export interface Range {
   direction: Direction;
-  /** Only those beyond this key. */
+  /** Only matches beyond this key. */
   after?: Uint8Array | undefined;
-  /** How many, at most. */
+  /** The maximum number of matches. */
   limit: number;
 }
 
-/** Finds records by what their texts hold, at a cost that hardly grows with their number. */
+/** Finds records by their texts, at a cost that hardly grows with the number of records. */
 export class SearchIndex {
   readonly store: SearchStore;
 
@@ -44,7 +44,7 @@ export class SearchIndex {
     this.#mostTailRows = mostTailRows;
   }
 
-  /** Begins a search. Undefined when the index cannot answer: it is not built yet, or much waits to be indexed. */
+  /** Starts a search. Undefined if the index cannot answer: it is not built yet, or many rows wait to be indexed. */
   async search(kind: SearchKind, query: IndexQuery, deadline?: Deadline): Promise<Search | undefined> {
     const plain = query.terms.map((term) => term.replace(START, ''));
     if (plain.includes('')) return undefined;
@@ -66,7 +66,7 @@ interface Given {
   deadline: Deadline | undefined;
 }
 
-/** A search under way. */
+/** A running search. */
 export class Search {
   readonly #store: SearchStore;
   readonly #kind: SearchKind;
@@ -77,9 +77,9 @@ export class Search {
   readonly #deadline: Deadline | undefined;
   /** The keys found in the tail, sorted. */
   readonly #tail: readonly Uint8Array[];
-  /** The records whose entries in the segments the tail replaces. */
+  /** The records that the tail replaces in the segments. */
   readonly #hidden: readonly Uint8Array[];
-  /** How many records there are, replaced ones included. */
+  /** The number of records, including replaced ones. */
   readonly size: number;
   readonly #began = currentTime();
   #turn = performance.now();
@@ -106,14 +106,14 @@ export class Search {
     this.size = segments.reduce((n, segment) => n + segment.size, tail.length);
   }
 
-  /** Whether all it read was there to the end, so that what it found can be relied on. */
+  /** Whether everything it read was kept until the end, so that its results are reliable. */
   get isSound(): boolean {
     return currentTime() - this.#began < GRACE_MS / 2;
   }
 
   /**
-   * The keys of a range of the matches in order, and the number of all matches, which are counted up to `countTo` only:
-   * any greater number stands for more.
+   * The keys of a range of the matches in order, and the number of all matches. Counting stops at `countTo`: any
+   * greater number only means that more exist.
    */
   async find({ direction, after, limit }: Range, countTo: number): Promise<{ keys: Uint8Array[]; total: number }> {
     const sign = direction === 'ASC' ? 1 : -1;
@@ -192,7 +192,7 @@ export class Search {
   }
 }
 
-/** How many of rising numbers are less than `value`. */
+/** The number of rising numbers that are less than `value`. */
 const indexOf = (numbers: Uint32Array, value: number): number => {
   let low = 0;
   let high = numbers.length;
@@ -204,7 +204,7 @@ const indexOf = (numbers: Uint32Array, value: number): number => {
   return low;
 };
 
-/** Rising numbers without some, which are rising, too. */
+/** Rising numbers without the unwanted ones, which are also rising. */
 const without = (numbers: Uint32Array, unwanted: Uint32Array): Uint32Array => {
   if (unwanted.length === 0) return numbers;
   const away = new Set(unwanted);

@@ -5,16 +5,16 @@ import { decodeAllRising } from './block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from './document.ts';
 import { removalsIn, type SegmentRow, segmentsIn, segmentState, segmentTextsIn } from './entity.ts';
 
-/** How long what a search reads stays, once it is replaced; a search that took half as long may have missed something. */
+/** How long replaced data that searches read is kept; a search that took half as long may have missed some. */
 export const GRACE_MS = 60_000;
 
-/** How big the parts of the index grow. */
+/** The maximum sizes of the index's parts. */
 export interface Sizes {
-  /** Rows of the tail that make a segment of level 0. */
+  /** Rows of the tail that form a segment of level 0. */
   run: number;
-  /** Segments of a level that make one of the next. */
+  /** Segments of a level that form one of the next. */
   fanout: number;
-  /** How long replaced segments stay, for searches that read them. */
+  /** How long replaced segments are kept for searches that read them. */
   graceMs: number;
 }
 
@@ -55,7 +55,7 @@ export const readRemoved = async (reader: Reader, { id, removals }: Segment): Pr
 export const keyAt = (keys: Uint8Array, index: number): Uint8Array =>
   keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
 
-/** The number of sorted keys that are less than this one, or equal to it if `orEqual`. */
+/** The number of sorted keys that are less than this one, or also equal to it if `orEqual`. */
 export const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {
   let low = 0;
   let high = keys.length / KEY_BYTES;
@@ -68,10 +68,10 @@ export const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean):
   return low;
 };
 
-/** The texts of a segment of level 0, also joined into one text for fast searching. */
+/** The texts of a segment of level 0, also concatenated into one text for fast searching. */
 export class Texts {
   readonly documents: readonly StoredText[];
-  /** All texts, separated by a character that no term holds. */
+  /** All texts, separated by a character that no term contains. */
   readonly joined: string;
   /** The start of each text in `joined`, and its length at the end. */
   readonly starts: Uint32Array;

@@ -25,14 +25,14 @@ const GRAMS_AT_ONCE = 64;
 
 /** The state of the index at one moment. */
 export interface IndexState {
-  /** Grows with each change of segments. */
+  /** Increases with each change of segments. */
   generation: number;
-  /** Whether tail and segments together hold all records. */
+  /** Whether the tail and the segments together contain all records. */
   ready: boolean;
   tail: TailHit[];
 }
 
-/** A row of the tail: one that holds the terms, or one without, which hides its record's entry in the segments. */
+/** A row of the tail: either it contains the terms, or it only hides its record's entry in the segments. */
 export interface TailHit {
   id: number;
   key: Uint8Array;
@@ -41,9 +41,9 @@ export interface TailHit {
   labels: string[];
 }
 
-/** The position of a key in a segment, or the position at which it would be. */
+/** The position of a key in a segment, or the position where it would be inserted. */
 export interface Rank {
-  /** The number of lesser keys. */
+  /** The number of lower keys. */
   doc: number;
   isThere: boolean;
 }
@@ -71,15 +71,15 @@ const emptyCaches = (bytes: number): IndexCaches => ({
 });
 
 /**
- * Reads the index. Segments never change, so their parts are cached, within a bound. SQL: each search reads the state, and
- * the blocks and keys that are not cached.
+ * Reads the index. Segments never change, so their parts are cached, up to a limit. SQL: each search reads the state,
+ * and the blocks and keys that are not cached.
  */
 export class SearchStore {
   readonly #reader: Reader;
   readonly #bytes: number;
   readonly #kept: IndexCaches;
 
-  /** `bytes` is the approximate bound of the cache. */
+  /** `bytes` is the approximate limit of the cache. */
   constructor(reader: Reader, bytes = CACHE_BYTES, kept = emptyCaches(bytes)) {
     this.#reader = reader;
     this.#bytes = bytes;
@@ -91,7 +91,9 @@ export class SearchStore {
     return new SearchStore(reader, this.#bytes, this.#kept);
   }
 
-  /** Reads the mutable state in one statement, with at most `tailRows` rows of the tail. Undefined before the migrations. */
+  /**
+   * Reads the mutable state and up to `tailRows` rows of the tail in one statement. Undefined before the migrations.
+   */
   async state(kind: SearchKind, terms: readonly string[], tailRows: number): Promise<IndexState | undefined> {
     const sought = padded(terms);
     const rows = await this.#reader.read<StateRow>(
@@ -121,7 +123,7 @@ export class SearchStore {
     return segments;
   }
 
-  /** The keys at these places of a segment, in their order. */
+  /** The keys at these places of a segment, in order. */
   async keys({ id }: Segment, docs: ArrayLike<number>): Promise<Uint8Array[]> {
     const wanted = Array.from(docs);
     const chunks = await this.#chunks(id, [...new Set(wanted.map((doc) => Math.floor(doc / CHUNK_KEYS)))]);
@@ -131,7 +133,7 @@ export class SearchStore {
     });
   }
 
-  /** How many keys of a segment are less than this one, and whether the next one is this. */
+  /** The number of keys of a segment that are less than this one, and whether the next one equals it. */
   async rank(segment: Segment, key: Uint8Array): Promise<Rank> {
     const [rank] = await this.ranks(segment, [key]);
     return rank ?? { doc: 0, isThere: false };

@@ -1,18 +1,18 @@
 const KATAKANA = /[\u30A1-\u30F6\u30FD\u30FE]/g;
 const KATAKANA_TO_HIRAGANA = 0x60;
-/** Soft hyphens, joiners, variation selectors and fillers: they change nothing of what a text says. */
+/** Soft hyphens, joiners, variation selectors and fillers: they do not affect the meaning of a text. */
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
-/** Some keyboards write U+301C where others write U+FF5E, which NFKC makes a tilde. */
+/** Some keyboards write U+301C where others write U+FF5E, which NFKC turns into a tilde. */
 const WAVE_DASH = /\u301C/g;
 
-/** NFKC without invisible characters. NFKC once more, since a letter and a mark may have met. */
+/** NFKC without invisible characters. NFKC is applied again, since a letter and a mark may have become adjacent. */
 export const visible = (text: string): string => text.normalize('NFKC').replaceAll(IGNORABLE, '').normalize('NFKC');
 
 /**
- * Unicode's full case folding: texts that differ in case only fold to the same text. The detour by the upper case unites
- * letters with one upper case, such as σ and ς, and spells out others, such as ß; ẞ has to become ß first. Only ı shares its
- * upper case with a letter that Unicode tells apart. NFKC once more, since a fold can be a letter and a mark, which has its
- * order among others.
+ * Unicode's full case folding: texts that differ only in case fold to the same text. Converting to upper case first
+ * unites letters with the same upper case, such as σ and ς, and expands others, such as ß; ẞ must become ß first. Only
+ * ı shares its upper case with a letter that Unicode distinguishes. NFKC is applied again, since folding can yield a
+ * letter and a mark, which must be ordered among other marks.
  */
 export const foldCase = (text: string): string =>
   text
@@ -23,21 +23,21 @@ export const foldCase = (text: string): string =>
 
 /**
  * A text as search compares it: NFKC without invisible characters, case folded, wave dashes as tildes, katakana as
- * hiragana. Texts that earlier versions normalised become the same.
+ * hiragana. Texts that earlier versions normalised yield the same result.
  */
 export const normalise = (text: string): string =>
   foldCase(visible(text)).replaceAll(WAVE_DASH, '~').replaceAll(KATAKANA, toHiragana);
 
 const toHiragana = (character: string): string => String.fromCodePoint(character.charCodeAt(0) - KATAKANA_TO_HIRAGANA);
 
-/** The searchable text of a record. No search term holds a line break, so none matches across two parts. */
+/** The searchable text of a record. No search term contains a line break, so no match spans two parts. */
 export const searchText = (parts: readonly (string | null | undefined)[]): string =>
   parts
     .filter((part) => part !== null && part !== undefined)
     .map(normalise)
     .join('\n');
 
-/** The terms of a search, all of which must occur; none for a blank one. */
+/** The terms of a search, all of which must occur; empty for a blank search. */
 export const searchTerms = (search: string | undefined): string[] => [
   ...new Set(
     normalise(search ?? '')

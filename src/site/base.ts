@@ -2,12 +2,12 @@ import type { Request, RequestHandler } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/config.ts';
 
-/** A host that needs no quoting, in a page as in a shell. */
+/** A host that needs no quoting, in a page or in a shell. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /**
- * The address of the service for this caller, without a trailing slash: the public one where it is configured, else the one
- * that the request was sent to, as far as trusted proxies tell. Undefined if the request does not say.
+ * The address of the service for this caller, without a trailing slash: the configured public one, or else the target
+ * of the request, as reported by trusted proxies. Undefined if the request does not say.
  */
 export const baseOf = (request: Request, { publicUrl }: Config): string | undefined => {
   if (publicUrl !== undefined) return publicUrl;
@@ -16,7 +16,7 @@ export const baseOf = (request: Request, { publicUrl }: Config): string | undefi
   return `${request.protocol === 'https' ? 'https' : 'http'}://${host}`;
 };
 
-/** Callers name hosts as they please. */
+/** Callers can name any host. */
 const MAX_ADDRESSES = 4;
 
 /**

@@ -6,10 +6,10 @@ import type { Config } from '../config/config.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The address that the documents name, where that of the service is put. */
+/** The address that the documents name; the service replaces it with its own. */
 export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
-/** An OpenAPI document, as far as the service changes it. */
+/** The members of an OpenAPI document that the service changes. */
 interface ServedDocument {
   info: { title: string; description: string };
   paths: Record<string, unknown>;
@@ -46,13 +46,13 @@ const published = (document: ServedDocument, { brand: { name, contact, terms } }
   paths: inOrder(document.paths),
 });
 
-/** An address that is a plain word in all languages of the samples, shells among them. */
+/** An address that is a plain word in all languages of the samples, including shells. */
 const plain = (url: string): string =>
   new URL(url).href
     .replace(/\/$/, '')
     .replaceAll(/[^\w.:/[\]%~-]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 
-/** A document, in JSON or YAML, whose servers, links and samples name this address of the service. */
+/** A document, in JSON or YAML, with this address of the service in its servers, links and samples. */
 export const withAddress = (document: string, base: string): string =>
   document.replaceAll(EXAMPLE_ADDRESS, plain(base));
 

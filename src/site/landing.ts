@@ -31,7 +31,7 @@ const links = ({ sandbox, sdksDir }: Config) => ({
   ...(sdksDir !== undefined && { sdks: 'sdks/' }),
 });
 
-/** For programs: what this is, and the addresses of the rest; relative ones for a caller who names no host. */
+/** For programs: the name of the service, and its addresses; relative ones for a caller that names no host. */
 const description = (config: Config, base: string | undefined) => ({
   name: config.brand.name,
   version,
@@ -41,13 +41,13 @@ const description = (config: Config, base: string | undefined) => ({
   },
 });
 
-/** A call that needs no key and works on an empty database, too. */
+/** A call that needs no key and also works on an empty database. */
 const { path } = contract.game.list;
 const input: SentOf<typeof contract.game.list> = { limit: 3, page: 1 };
 
 const firstCall = (config: Config, base: string | undefined): string => {
   const address = escapeHtml(base ?? `http://localhost:${config.port}`);
-  // Only the browser knows the address for sure: a proxy in front may not tell.
+  // Only the browser knows the address for sure: a proxy in front may not pass it on.
   const shown = config.publicUrl === undefined ? `<span data-base="${rootFrom(PATH)}">${address}</span>` : address;
   return codeBlock(`curl ${shown}${path} \\
   -H 'Content-Type: application/json' \\
@@ -149,8 +149,8 @@ ${rows.join('\n')}
 };
 
 /**
- * `/`: the start page. Clients that prefer JSON to HTML get the addresses as JSON. curl, which accepts anything, gets the
- * page by default.
+ * `/`: the start page. Clients that prefer JSON to HTML get the addresses as JSON. curl, which accepts any type, gets
+ * the page by default.
  */
 export const landing = (config: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });

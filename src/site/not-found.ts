@@ -6,7 +6,7 @@ import { escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';
 import { pagePolicy } from './serve.ts';
 
-/** A hint in which code spans that name pages lead to them. */
+/** A hint whose code spans with names of pages are links to them. */
 const hintHtml = (hint: string, root: string): string =>
   hint
     .split('`')
@@ -29,7 +29,7 @@ ${hint === undefined ? '' : `<p>${hintHtml(hint, root)}</p>\n`}<ul>
 </ul>`;
 };
 
-/** Answers browsers with a page where nothing is found. Programs, and all below `/api/`, get the error. */
+/** Answers browsers with a page if nothing exists at a path. Programs, and all paths below `/api/`, get the error. */
 export const notFoundPage = ({ brand }: Pick<Config, 'brand'>): RequestHandler => {
   const setPolicy = pagePolicy();
   return (request, response, next) => {

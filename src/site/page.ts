@@ -3,7 +3,7 @@ import { logoPath, logoType } from './brand/logo.ts';
 import { escapeHtml } from './html.ts';
 import { version } from '../base/version.ts';
 
-/** The pages that the bar leads to, by their paths from the root of the service. */
+/** The pages that the bar links to, by their paths from the root of the service. */
 const BAR = [
   ['guides/', 'Guides'],
   ['docs/', 'Reference'],
@@ -11,7 +11,7 @@ const BAR = [
 ] as const;
 
 interface SitePage {
-  /** Where it is served, from the root: `/errors`. */
+  /** Its path from the root: `/errors`. */
   path: string;
   title: string;
   /** One sentence, for search engines and previews of links. */
@@ -23,12 +23,12 @@ interface SitePage {
   scripts?: readonly string[];
 }
 
-/** The way from a page to the root of the service, which may lie below a proxy's path: `./`, `../`. */
+/** The relative path from a page to the root of the service, which may be below a proxy's path: `./`, `../`. */
 export const rootFrom = (path: string): string => '../'.repeat(path.split('/').length - 2) || './';
 
 /**
- * The bar at the head of every page, whose `path` is given. Pages that are not of `htmlPage` need the sheets of
- * `barStyles` for it.
+ * The bar at the head of all pages, for the page at `path`. Pages not made by `htmlPage` need the sheets of `barStyles`
+ * for it.
  */
 export const barOf = (brand: Brand, path: string): string => {
   const root = rootFrom(path);
@@ -44,10 +44,10 @@ ${links.join('\n')}
 </header>`;
 };
 
-/** The first thing that the keyboard reaches: past the bar to what has the id `main`. */
+/** The first target of the keyboard: a link past the bar to the element with the id `main`. */
 export const SKIP = '<a class="skip" href="#main">Skip to content</a>';
 
-/** The foot of every page. */
+/** The foot of all pages. */
 const footOf = ({ contact, terms, source }: Brand, path: string): string => {
   const root = rootFrom(path);
   const links = [
@@ -66,7 +66,7 @@ ${links.join('\n')}
 /** The style sheets of the bar, by their paths from the root. */
 export const barStyles = ['assets/brand.css', 'assets/bar.css'] as const;
 
-/** The content of every page's head. */
+/** The content of the head of all pages. */
 export const headOf = ({ path, title, description, styles = [], scripts = [] }: SitePage, brand: Brand): string => {
   const root = rootFrom(path);
   const { name } = brand;

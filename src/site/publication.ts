@@ -4,7 +4,7 @@ import { escapeHtml } from './html.ts';
 /** The settings that the pages depend on. */
 export type Publication = Pick<Config, 'brand' | 'publicUrl' | 'sandbox' | 'sdksDir'>;
 
-/** A service that says how others reach it or its operator is a deployment; any other may be the reader's own. */
+/** A service with a public address or a contact is a deployment; any other may be the reader's own. */
 export const kindOf = ({ brand, publicUrl, sandbox }: Publication): 'sandbox' | 'deployment' | 'own' => {
   if (sandbox) return 'sandbox';
   return publicUrl !== undefined || brand.contact !== undefined ? 'deployment' : 'own';
@@ -13,7 +13,7 @@ export const kindOf = ({ brand, publicUrl, sandbox }: Publication): 'sandbox' | 
 /** A link in HTML. */
 const linkTo = (url: string, html: string): string => `<a href="${escapeHtml(url)}">${html}</a>`;
 
-/** Where a reader gets a key, as HTML. `root` leads from the page to the root of the service. */
+/** The place where a reader gets a key, as HTML. `root` is the path from the page to the root of the service. */
 export const keyHelp = (publication: Publication, root: string): string => {
   const { contact } = publication.brand;
   const kind = kindOf(publication);
@@ -28,7 +28,7 @@ export const keyHelp = (publication: Publication, root: string): string => {
     : `Ask ${linkTo(contact, escapeHtml(contact.replace(/^mailto:|^https?:\/\//i, '')))} for a key.`;
 };
 
-/** Makes "the operator" a link to the contact, wherever a text tells to ask them. */
+/** Turns "the operator" into a link to the contact, wherever a text advises to ask them. */
 const withContact = (
   text: string,
   contact: string | undefined,
@@ -41,7 +41,7 @@ const withContact = (
         (_, verb: string, words: string) => `${verb} ${link(words, contact)}`,
       );
 
-/** A URL as it may stand in a link of Markdown. */
+/** A URL as valid in a link of Markdown. */
 export const markdownUrl = (url: string): string =>
   new URL(url).href.replaceAll(/[()]/g, (character) => (character === '(' ? '%28' : '%29'));
 

@@ -10,7 +10,7 @@ import { leadToFolder, pagePolicy } from './serve.ts';
 
 const PATH = '/sdks/';
 
-/** The media types of packages' files that Express does not know. */
+/** The media types of files in packages that Express does not know. */
 const TYPES: Readonly<Record<string, string>> = {
   '.crate': 'application/gzip',
   '.info': 'application/json',
@@ -32,13 +32,13 @@ interface Entry {
   bytes: number;
 }
 
-/** The entry at a path below a folder; undefined where there is none, or where it is hidden or lies elsewhere. */
+/** The entry at a path below a folder; undefined if it is missing, hidden, or outside of the folder. */
 const entryAt = async (root: string, names: readonly string[]): Promise<Entry | undefined> => {
   if (names.some((name) => name === '' || name.startsWith('.') || name.includes('\0'))) return undefined;
   try {
     const [base, real] = await Promise.all([realpath(root), realpath(join(root, ...names))]);
     const path = relative(base, real);
-    // A link may lead elsewhere, or to a hidden file.
+    // A link may point outside, or to a hidden file.
     if (path.split(sep).some((name) => name.startsWith('.'))) return undefined;
     const found = await stat(real);
     return found.isDirectory() || found.isFile()
@@ -107,14 +107,14 @@ const sendFile = async (path: string, request: Request, response: Response): Pro
     if (request.method === 'HEAD') response.end();
     else await pipeline(file.createReadStream({ autoClose: false }), response);
   } catch (error) {
-    // The client has left.
+    // The client has disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {
     await file.close();
   }
 };
 
-/** Lists the folders at `root`, and gives their files. A folder without entries is not there. */
+/** Lists the folders at `root`, and serves their files. A folder without entries counts as missing. */
 const filesAt = (root: string, brand: Brand): RequestHandler => {
   const setPolicy = pagePolicy();
   return async (request, response, next) => {

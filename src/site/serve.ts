@@ -13,10 +13,10 @@ const require = createRequire(import.meta.url);
 /** A file of `src/site/assets`, by its path there. */
 export const assetOf = (path: string): Buffer => readFileSync(require.resolve(`#assets/${path}`));
 
-/** Below this, compressing saves no packet. */
+/** Below this size, compression saves no packet. */
 const SMALL_BYTES = 1024;
 
-/** The best of what takes a blink: on this much text, higher levels take seconds to save a tenth. */
+/** The best level that takes a blink: on this much text, higher levels take seconds to save a tenth. */
 const BROTLI_LEVEL = 5;
 
 const compress = {
@@ -28,12 +28,12 @@ const compress = {
 };
 type Coding = keyof typeof compress;
 
-/** Images and fonts are compressed already. */
+/** Images and fonts are already compressed. */
 const isText = (type: string): boolean => !/^(png|jpe?g|gif|webp|ico|woff2?)$/.test(type.replace('.', ''));
 
 /**
- * Serves a body that changes only with a release, with an `ETag`: a client that has it gets 304. Text is compressed at the
- * first request for clients that accept it. `type` as Express takes it: `json`, `.css`.
+ * Serves a body that changes only with a release, with an `ETag`: a client that has it gets 304. Text is compressed at
+ * the first request of a client that accepts it. `type` is Express's: `json`, `.css`.
  */
 export const revalidated = (type: string, body: string | Buffer): RequestHandler => {
   const etag = etagOf(body);
@@ -56,7 +56,7 @@ export const revalidated = (type: string, body: string | Buffer): RequestHandler
   };
 };
 
-/** A handler that the first request makes, not the start of the service. */
+/** A handler made at the first request, not at the start of the service. */
 export const lazily = (make: () => RequestHandler | Promise<RequestHandler>): RequestHandler => {
   let made: RequestHandler | Promise<RequestHandler> | undefined;
   return async (request, response, next) => {
@@ -66,8 +66,8 @@ export const lazily = (make: () => RequestHandler | Promise<RequestHandler>): Re
 };
 
 /**
- * Serves files under names of ours, as `revalidated` does, and nothing else of their folders.
- * @param files names such as `/style.css`, and where each file is on the disk
+ * Serves files under names of our own, like `revalidated`, and no other files of their folders.
+ * @param files names such as `/style.css`, and the path of each file on the disk
  */
 export const assetFiles = (files: Readonly<Record<string, string>>): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -97,14 +97,14 @@ export const pagePolicy = (): RequestHandler =>
     },
   });
 
-/** Leads from the name of a folder to the folder: `/docs` to `/docs/`. */
+/** Redirects from the name of a folder to the folder: `/docs` to `/docs/`. */
 export const leadToFolder = (router: Router, folder: string): void => {
   router.all(folder.slice(0, -1), readOnly, (_request, response) => {
     response.redirect(folder.slice(1));
   });
 };
 
-/** Serves a page of ours, which changes only with a release, at a path. */
+/** Serves a page of our own, which changes only with a release, at a path. */
 export const servePage = (router: Router, path: string, htmlOf: () => string): void => {
   const page = lazily(() => revalidated('html', htmlOf()));
   router.all(path, readOnly, pagePolicy(), page);

@@ -34,7 +34,7 @@ const securityText = (contact: string, publicUrl: string | undefined, now: Date)
   ].join('\n');
 };
 
-/** `/version`, and `/.well-known/security.txt` where a security contact is configured. */
+/** `/version`, and `/.well-known/security.txt` if a security contact is configured. */
 const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Date): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all('/version', readOnly, revalidated('json', JSON.stringify({ name: brand.name, version, build })));
@@ -46,7 +46,7 @@ const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Dat
   return router;
 };
 
-/** An SVG is a document, too: opened by itself, the operator's may style itself and hold pictures, and runs nothing. */
+/** An SVG is also a document: when opened by itself, the operator's may have styles and pictures, but runs nothing. */
 const picturePolicy: RequestHandler = contentSecurityPolicy({
   useDefaults: false,
   directives: {
@@ -70,10 +70,10 @@ const brandFiles = (brand: Brand): Router => {
 /** The assets that pages share. */
 const ASSETS = ['address.js', 'bar.css', 'site.css', 'site.js'];
 
-/** The pages that are folders. */
+/** The pages with paths of folders. */
 const FOLDERS = ['/docs/', '/guides/'];
 
-/** Where a reference was that is now part of `/docs/`. */
+/** The former paths of a reference that is now part of `/docs/`. */
 const OLD_REFERENCE = ['/reference', '/reference/'];
 
 /** The pages and published files of the service, by path. */

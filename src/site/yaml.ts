@@ -9,11 +9,11 @@ const OPTIONS = { compat: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false
 
 /** A value as YAML, with its invisible characters escaped. */
 const textOf = (value: unknown): string => {
-  // Loaded only now: few ask for YAML.
+  // Loaded on demand: few clients ask for YAML.
   const { stringify } = require('yaml') as typeof import('yaml');
   const text = stringify(value, OPTIONS);
   if (escapeUnseen(text) === text) return text;
-  // Only double quotes know escapes.
+  // Only double quotes allow escapes.
   return escapeUnseen(stringify(value, { ...OPTIONS, defaultStringType: 'QUOTE_DOUBLE' }));
 };
 
@@ -23,8 +23,8 @@ const isObject = (value: unknown): value is object =>
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 
 /**
- * An object as YAML. It lets others work between the members of the first `depth` levels: a whole document takes a quarter
- * of a second.
+ * An object as YAML. Other work can run between the members of the first `depth` levels: a whole document takes a
+ * quarter of a second.
  */
 export const yamlOf = async (value: object, depth = 3): Promise<string> => {
   const texts: string[] = [];

@@ -4,13 +4,13 @@ interface Within {
   within: <T>(work: () => T) => T;
 }
 
-/** Runs work in the context of the first observation, and in it in that of the next one. */
+/** Runs work in the context of the first observation, and within it in that of the next one. */
 const within =
   (begun: readonly Within[]): Within['within'] =>
   (work) =>
     begun.reduceRight((inner, one) => () => one.within(inner), work)();
 
-/** One observer that tells several, in their order; undefined for none. */
+/** Combines observers into one that calls them in order; undefined for none. */
 export const observerOf = (all: readonly Observer[]): Observer | undefined => {
   if (all.length < 2) return all[0];
   return {

@@ -14,7 +14,7 @@ import {
 } from '../db/sql/table.ts';
 import type { SearchKind } from '../search/document.ts';
 
-/** How search sees users: by their nicknames. */
+/** The search settings of users, who are found by their nicknames. */
 export const userSearch: SearchKind = { code: 3, table: 'users', hasTerms: false };
 
 /** The columns that a profile shows. */

@@ -5,7 +5,7 @@ import { inList } from '../db/sql/in-list.ts';
 import { idFromBytes, storedIdToBytes } from '../db/values.ts';
 import { SELECT_PROFILES, type StoredProfile } from './entity.ts';
 
-/** Reads profiles by id. Waiting calls share their queries. */
+/** Loads profiles by id. Waiting calls share their queries. */
 export type ProfileReads = BatchLoader<string, StoredProfile | undefined>;
 
 export const profileReads = (db: Database): ProfileReads =>

@@ -38,7 +38,7 @@ export interface UserContext {
 
 export type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
-/** The search document of a user. Users sort by their ids alone. */
+/** The search document of a user. Users sort by their ids only. */
 const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Document => ({
   key: keyOf(0, storedIdToBytes(id)),
   text: normalise(nickname),
@@ -73,7 +73,7 @@ export const insertUsers = async (
 
 export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> => insertUsers(tx, [user], now);
 
-/** Makes a user and returns the id. */
+/** Creates a user and returns the id. */
 export const createUser = (db: Database, nickname: string, now: Date, by?: Actor): Promise<string> =>
   db.transaction(async (tx) => {
     const id = newId(now);
@@ -82,7 +82,7 @@ export const createUser = (db: Database, nickname: string, now: Date, by?: Actor
     return id;
   });
 
-/** Gives a user another nickname. @throws AppError USER_NOT_FOUND */
+/** Changes the nickname of a user. @throws AppError USER_NOT_FOUND */
 export const renameUser = (db: Database, id: string, nickname: string, by: Actor): Promise<{ before: string }> =>
   db.transaction(async (tx) => {
     const { nickname: before } = await lockUser(tx, id);
@@ -106,22 +106,22 @@ export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser>
   return user;
 };
 
-/** Deletes a user who has no records, favorites or reactions any more, with their keys. */
+/** Deletes a user who has no records, favorites or reactions any more, and the user's keys. */
 export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
   await usersIn(tx).delete({ id });
   await recordEvents(tx, [{ type: 'user.deleted', record: storedIdToBytes(id) }], currentDate());
-  // A document that holds nothing, and so is never found.
+  // An empty document, which is never found, replaces the user's document.
   await enqueueDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
 };
 
-/** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
+/** Reads one profile, without batching. @throws AppError USER_NOT_FOUND */
 export const readUser = async (reader: Reader, id: string): Promise<StoredProfile> => {
   const user = idToBytes(id) && (await readUsers(reader, [id])).get(id);
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
 };
 
-/** The id of a user whom an operator names by id, or by a nickname that only one user has. @throws AppError USER_NOT_FOUND */
+/** The id of a user given by id, or by a nickname that only one user has. @throws AppError USER_NOT_FOUND */
 export const idOfUser = async (reader: Reader, named: string): Promise<string> => {
   if (idToBytes(named)) {
     await readUser(reader, named);
@@ -153,7 +153,7 @@ export const getUser = async (
   return user;
 };
 
-/** All users, oldest first, or those whose nickname holds a text. */
+/** All users, oldest first, or only users whose nickname contains a text. */
 export const listUsers = (reader: Reader, search = ''): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> =>
   usersIn(reader)
     .createQueryBuilder('u')
@@ -164,7 +164,7 @@ export const listUsers = (reader: Reader, search = ''): Promise<Pick<UserRow, 'i
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 
-/** Changes the given members of a profile; `view` makes the output of it. */
+/** Changes the given members of a profile; `view` builds the output from it. */
 export const updateUser = <Output extends object>(
   { writes, now }: UserContext,
   changes: Changes,
@@ -191,10 +191,10 @@ export const updateUser = <Output extends object>(
   return writes.do(call, change, { look });
 };
 
-/** The maximum that the meter is charged for a search, in milliseconds. */
+/** The maximum charge to the meter for a search, in milliseconds. */
 const MOST_BILLED_MS = 250;
 
-/** Users whose nickname holds a text; those whose nickname starts with it first. */
+/** The users whose nickname contains a text; nicknames that start with it first. */
 export const searchUsers = async (
   { db, search }: UserContext,
   query: string,
@@ -210,7 +210,7 @@ export const searchUsers = async (
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 };
 
-/** The ids of the first users found by the index, in their order. Undefined when it cannot answer. */
+/** The ids of the first users found by the index, in order. Returns undefined if the index cannot answer. */
 const findUsers = async (
   index: SearchIndex,
   text: string,
@@ -239,7 +239,7 @@ const readSummaries = async (reader: Reader, ids: readonly Bytes[]): Promise<Sto
   return ids.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
 };
 
-/** The same without the index. */
+/** Searches users without the index. */
 const scanUsers = (reader: Reader, text: string, limit: number): Promise<StoredUserSummary[]> =>
   reader.read<StoredUserSummary>(
     `${SELECT_SUMMARIES} WHERE INSTR(search_text, ?) > 0

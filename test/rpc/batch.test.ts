@@ -273,4 +273,27 @@ describe('a batch', () => {
     );
     expect([status, reasonsOf(body)]).toEqual([207, ['VALIDATION_FAILED', 200]]);
   });
+
+  test('annotations that would make superjson use memory without bound do nothing', async () => {
+    const path = times(20, () => 'a').join('.');
+    const bomb = {
+      json: { limit: 1, page: 1 },
+      meta: {
+        v: 1,
+        values: {
+          limit: ['Date'],
+          page: [['custom', 'x']],
+          ...Object.fromEntries(times(500, (n) => [`${path}.${n}`, ['undefined']])),
+        },
+        referentialEqualities: Object.fromEntries(times(50, (n) => [`a${n}`, times(50, (m) => `b${m}`)])),
+      },
+    };
+    const before = process.memoryUsage().heapUsed;
+    const started = process.cpuUsage();
+    const { status, body } = await batch('game.list', { 0: bomb });
+    expect([status, reasonsOf(body)]).toEqual([200, [200]]);
+    const spent = process.cpuUsage(started);
+    expect((spent.user + spent.system) / 1000).toBeLessThan(1000);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000);
+  });
 });

@@ -5,7 +5,7 @@ import { failureMember } from './values.ts';
 import type { Client } from './http/client.ts';
 import type { Reply } from './exchange.ts';
 
-/** A run that cannot be made as it was asked for. The message says why. */
+/** The error for a run that is impossible as requested. The message says why. */
 export class Unusable extends Error {}
 
 /** The input that shows whether a key may call an operation: a faulty one, which changes nothing. */
@@ -20,8 +20,8 @@ const ask = async (client: Client, key: string, { id, path }: Operation): Promis
 };
 
 /**
- * The scopes of a key, by the answers of operations to a faulty input. An operation without an answer counts as allowed, so
- * that its checks report it. With `readOnly` only operations that read are called.
+ * The scopes of a key, by the answers of operations to a faulty input. An operation without an answer counts as
+ * allowed, so that its checks report it. With `readOnly` it calls only operations that read.
  * @throws Unusable if the key is refused
  */
 export const scopesOf = async (

@@ -16,7 +16,7 @@ export interface VerifyCaller {
   unknownKey: string;
 }
 
-/** An operation, as far as a call goes. */
+/** The members of an operation that a call needs. */
 type Callee = Pick<Operation, 'id' | 'path' | 'effect'>;
 
 export interface CallOptions {
@@ -30,7 +30,7 @@ export class Calls {
   readonly operations: readonly Operation[];
   readonly client: Client;
   readonly caller: VerifyCaller;
-  /** Whether nothing may be changed: operations that write are then called without the key. */
+  /** Whether the run must not change anything: it then calls operations that write without the key. */
   readonly readOnly: boolean;
 
   constructor({ operations, client, caller, readOnly }: Pick<Calls, 'operations' | 'client' | 'caller' | 'readOnly'>) {
@@ -40,17 +40,17 @@ export class Calls {
     this.readOnly = readOnly;
   }
 
-  /** Whether the key may, and is to, call operations of this access. */
+  /** Whether the key has this access, and the run may use it. */
   can(access: Access): boolean {
     return access === 'public' || (this.caller.scopes.has(access) && !this.isWithheld(access));
   }
 
-  /** Whether a scope is left unused, since operations that need it write. */
+  /** Whether the run does not use a scope, since operations that need it write. */
   isWithheld(access: Access): boolean {
     return this.readOnly && this.operations.some((one) => one.access === access && one.effect === 'write');
   }
 
-  /** Why the caller cannot do what takes these scopes; undefined if it can. */
+  /** Why the caller cannot call operations that need these scopes; undefined if it can. */
   missingScopes(needs: readonly Scope[]): string | undefined {
     const lacking = needs.filter((scope) => !this.can(scope));
     if (lacking.length === 0) return undefined;
@@ -58,14 +58,14 @@ export class Calls {
     return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
   }
 
-  /** The operation with an id. @throws Skip if there is none */
+  /** The operation with an id. @throws Skip if none exists */
   operation(id: string): Operation {
     const operation = this.operations.find((one) => one.id === id);
     if (!operation) throw new Skip(`there is no ${id}`);
     return operation;
   }
 
-  /** An operation of the same router, by which to see what this one did. @throws Skip if there is none */
+  /** An operation of the same router, to see the effect of this one. @throws Skip if none exists */
   partner({ router }: Operation, name: string): Operation {
     return this.operation(`${router}.${name}`);
   }
@@ -75,7 +75,7 @@ export class Calls {
     return this.operations.filter(({ laws }) => laws.includes('pages'));
   }
 
-  /** Sends a request to an operation, with the key unless it is to be anonymous. @throws Mismatch, Skip */
+  /** Sends a request to an operation, with the key unless `anonymous`. @throws Mismatch, Skip */
   send(
     { id, path, effect }: Callee,
     { headers, ...request }: Request,
@@ -105,7 +105,7 @@ export class Calls {
   }
 
   /**
-   * Calls an operation that has to succeed. `T` is its output by the contract, which the reply is held against.
+   * Calls an operation that must succeed. `T` is its output by the contract, which validates the reply.
    * @throws Mismatch, Skip
    */
   async call<T>(operation: Operation, json: unknown, options?: CallOptions): Promise<Answer<T>> {
@@ -113,7 +113,7 @@ export class Calls {
     return new Answer(expectSuccess(operation, reply) as T, reply);
   }
 
-  /** Calls an operation for a check of another one. If it does not work, its own checks say so. @throws Skip */
+  /** Calls an operation for a check of another one. If it fails, its own checks report that. @throws Skip */
   async prepare<T>(operation: Operation, json: unknown): Promise<T> {
     try {
       return (await this.call<T>(operation, json)).output;

@@ -1,19 +1,19 @@
 import type { Reason, Scope } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
 
-/** The name under which checks of no single operation are listed. */
+/** The subject of checks that belong to no single operation. */
 export const SERVICE = 'service';
 
-/** Why a check is left out that a run which changes nothing cannot make. */
+/** Why a run that changes nothing skips a check. */
 export const WITHHELD = 'it would write';
 
 /**
- * The property that a check proves: a refusal, the shape of a success, the effect of an operation, its single effect when it is
- * repeated, or the form of requests and replies.
+ * The property that a check proves: a refusal, the shape of a success, the effect of an operation, its single effect
+ * when repeated, or the form of requests and replies.
  */
 export type Proof = Reason | 'output' | 'effect' | 'repetition' | 'form';
 
-/** One thing to prove of a deployment. */
+/** One property to prove of a deployment. */
 export interface Check {
   /** The id of an operation, or `service`. */
   subject: string;
@@ -26,7 +26,7 @@ export interface Check {
   run: () => Promise<void>;
 }
 
-/** A check of an operation, made with a key that may call it. */
+/** A check of an operation, with a key that may call it. */
 export const checkOf = ({ id, needs }: Operation, proves: Proof, name: string, run: Check['run']): Check => ({
   subject: id,
   name,
@@ -35,7 +35,7 @@ export const checkOf = ({ id, needs }: Operation, proves: Proof, name: string, r
   run,
 });
 
-/** A check of what anyone can see of an operation, or of the service. */
+/** A check that needs no key, of an operation or of the service. */
 export const openCheck = (subject: string, name: string, run: Check['run'], proves: Proof = 'form'): Check => ({
   subject,
   name,
@@ -44,10 +44,10 @@ export const openCheck = (subject: string, name: string, run: Check['run'], prov
   run,
 });
 
-/** The checks of what an operation does, by their names. */
+/** The checks of the effects of an operation, by their names. */
 export type Effects = Readonly<Record<string, Check['run']>>;
 
-/** `make`, called when it is first needed, and only once. */
+/** `make`, called when first needed, and only once. */
 export const once = <T>(make: () => T): (() => T) => {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;

@@ -14,7 +14,7 @@ export interface SentRequest {
   body: string | undefined;
 }
 
-/** A request and what it was about. */
+/** A request and its subject. */
 export interface Exchange {
   /** The id of an operation, or `service`. */
   subject: string;
@@ -27,6 +27,6 @@ export interface Reply extends Exchange {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, or undefined where it is no JSON. */
+  /** The body; undefined if it is not JSON. */
   json: unknown;
 }

@@ -6,7 +6,7 @@ import { valueAt } from './values.ts';
 import type { ListedPage } from './records.ts';
 import type { VerifySession } from './session.ts';
 
-// The leftovers of a run: records, and answers to requests with an Idempotency-Key.
+// The data that a run leaves behind: records, and answers to requests with an Idempotency-Key.
 
 const OUTPUT = ['result', 'data', 'json'];
 
@@ -15,7 +15,7 @@ const idsOf = (output: unknown): string[] => {
   return (records as unknown[]).map((record) => String(valueAt(record, ['id'])));
 };
 
-/** How many records a run made, by the replies that say so. */
+/** The number of records that a run made, by the replies that say so. */
 export const recordsMade = ({ client, operations, lists }: VerifySession): number => {
   const routers = new Set(lists.map(({ router }) => router));
   const publishers = operations
@@ -25,7 +25,7 @@ export const recordsMade = ({ client, operations, lists }: VerifySession): numbe
   return new Set(made.flatMap(({ json }) => idsOf(valueAt(json, OUTPUT)))).size;
 };
 
-/** How many records of a run there are; undefined where no list tells. */
+/** The number of existing records of a run; undefined if no list tells. */
 export const recordsThere = async (session: VerifySession): Promise<number | undefined> => {
   const lists = session.lists;
   try {
@@ -40,14 +40,14 @@ export const recordsThere = async (session: VerifySession): Promise<number | und
   }
 };
 
-/** An operation by which to see whether this run was made before: it writes what is there already, or else a record. */
+/** An operation that shows whether this run was made before: it writes data that already exists, or else a record. */
 const firstWrite = (session: VerifySession): Operation | undefined =>
   session.operations
     .filter(({ effect, access, idMember }) => effect === 'write' && idMember === undefined && session.can(access))
     .toSorted((a, b) => Number(b.access === 'user:write') - Number(a.access === 'user:write'))[0];
 
 /**
- * Looks whether a run with the seed was made here within a day: the deployment would repeat what it answered then.
+ * Checks whether a run with the seed was made here within a day: the deployment would then repeat its stored answers.
  * @throws Unusable if so
  */
 export const demandUnusedSeed = async (session: VerifySession): Promise<void> => {
@@ -58,7 +58,7 @@ export const demandUnusedSeed = async (session: VerifySession): Promise<void> =>
     const reply = await session.post(operation, await session.records.input(operation), { headers });
     if (reply.status !== 200 || !reply.headers.has(idempotencyReplayed.name)) return;
   } catch (error) {
-    // Its own checks say what is wrong with it.
+    // The operation's own checks report its faults.
     if (error instanceof Mismatch || error instanceof Skip) return;
     throw error;
   }

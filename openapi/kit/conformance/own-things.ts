@@ -13,7 +13,7 @@ type Webhook = OutputOf<Webhooks['create']> & { secret: string };
 type Delivery = OutputOf<Webhooks['test']> & { id: string };
 type Key = OutputOf<Contract['apiKey']['create']>;
 
-/** The operations by which runs make things that are not to stay, each with the one that removes these. */
+/** The operations by which runs make temporary things, each with the operation that removes them. */
 const REMOVERS: Readonly<Record<string, string>> = {
   'webhook.create': 'webhook.delete',
   'apiKey.create': 'apiKey.revoke',
@@ -27,17 +27,17 @@ const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
 /**
- * The webhooks, keys and consumer contracts that a run makes. Each is removed when the check ends for which it was made:
- * a user has a few at most. Keys would else expire in a day.
+ * The webhooks, keys and consumer contracts that a run makes. Each is removed when its check ends: a user may have only
+ * a few. Otherwise keys would expire after a day.
  */
 export class OwnThings {
   readonly #calls: Calls;
   readonly #run: string;
-  /** Where webhooks lead, if the run has a receiver of its own. */
+  /** The endpoint of webhooks, if the run has a receiver of its own. */
   readonly receiver: WebhookReceiver | undefined;
-  /** How many replies have been looked through for things. */
+  /** The number of replies already searched for things. */
   #seen = 0;
-  /** Why no endpoint answers, once that is known. */
+  /** Why no endpoint answers, once known. */
   #unreached: string | undefined;
 
   constructor(calls: Calls, run: string, receiver: WebhookReceiver | undefined) {
@@ -46,7 +46,7 @@ export class OwnThings {
     this.receiver = receiver;
   }
 
-  /** The name of the contract of the run: of a consumer that is not there, under a tag that operators do not ask for. */
+  /** The name of the run's contract: of a consumer that does not exist, under a tag that operators do not ask for. */
   get contractName(): { consumer: string; tag: string } {
     return { consumer: `verify ${this.#run}`, tag: TAG };
   }
@@ -62,7 +62,7 @@ export class OwnThings {
     return { name: `[${TAG} ${this.#run}] key`, expiresInDays: 1 };
   }
 
-  /** The members that make an operation's example about a new thing; undefined where it is about none. @throws Skip */
+  /** The members that make an operation's example use a new thing; undefined if it uses none. @throws Skip */
   async inputFor(operation: Operation): Promise<Input | undefined> {
     const { id, router, effect, idMember, notFound } = operation;
     if (id === PUBLISH) return this.contractInput;
@@ -79,7 +79,7 @@ export class OwnThings {
     return { [idMember]: webhook.id };
   }
 
-  /** Makes a webhook of the example's input, which leads to the receiver of the run, if it has one. @throws Skip */
+  /** Makes a webhook from the example's input, to the receiver of the run, if any. @throws Skip */
   webhook(choice: object = {}): Promise<Webhook> {
     const url = this.receiver && { url: this.receiver.newUrl() };
     return this.#prepare('webhook.create', {
@@ -103,14 +103,14 @@ export class OwnThings {
     }
   }
 
-  /** Makes a webhook that is paused. @throws Skip */
+  /** Makes a paused webhook. @throws Skip */
   async pausedWebhook(): Promise<Webhook> {
     const webhook = await this.webhook();
     await this.#prepare('webhook.update', { id: webhook.id, state: 'paused' });
     return webhook;
   }
 
-  /** Makes a webhook with as many secrets as may sign. @throws Skip */
+  /** Makes a webhook with the greatest number of signing secrets. @throws Skip */
   async rotatedWebhook(): Promise<Webhook> {
     const webhook = await this.webhook();
     for (let secrets = 1; secrets < MAX_SIGNING_SECRETS; secrets += 1)
@@ -118,25 +118,25 @@ export class OwnThings {
     return webhook;
   }
 
-  /** Makes a delivery to a webhook, whose `id` it has. @throws Skip */
+  /** Makes a delivery, and returns it with the `id` of its webhook. @throws Skip */
   async delivery(): Promise<Delivery> {
     const { id } = await this.activeWebhook();
     return { id, ...(await this.#prepare<OutputOf<Webhooks['test']>>('webhook.test', { id })) };
   }
 
-  /** Makes a key that may change keys, as the key in use may. @throws Skip */
+  /** Makes a key with the scope to change keys, like the key in use. @throws Skip */
   key(): Promise<Key> {
     return this.#prepare<Key>('apiKey.create', { ...this.#keyInput, scopes: ['key:write'] });
   }
 
-  /** Makes a key that is revoked. @throws Skip */
+  /** Makes a revoked key. @throws Skip */
   async endedKey(): Promise<Key> {
     const key = await this.key();
     await this.#prepare('apiKey.revoke', { id: key.id });
     return key;
   }
 
-  /** Removes what was made since the last time. Never rejects. */
+  /** Removes the things made since the last call. Never rejects. */
   async tidy(): Promise<void> {
     const { replies } = this.#calls.client;
     const made = replies.slice(this.#seen).filter(({ subject, status }) => subject in REMOVERS && status === 200);
@@ -150,7 +150,7 @@ export class OwnThings {
       );
       removals.set(JSON.stringify([remover.id, input]), [remover, input]);
     }
-    // One that its check has removed is no longer found.
+    // A thing that its check removed is no longer found.
     for (const [remover, input] of removals.values()) await this.#calls.post(remover, input).catch(() => undefined);
     this.#seen = replies.length;
   }

@@ -10,9 +10,9 @@ import {
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A message that came, as it came. */
+/** A received message, unchanged. */
 export interface ReceivedMessage {
-  /** The path that it was sent to. */
+  /** The path of the request. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -32,7 +32,7 @@ const parse = (body: string): ReceivedMessage['json'] => {
   }
 };
 
-/** How many of a message's signatures are made with a secret, by the Standard Webhooks specification. */
+/** The number of a message's signatures that match a secret, by the Standard Webhooks specification. */
 export const signaturesBy = (secret: string, { headers, body }: ReceivedMessage): number => {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   const content = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
@@ -44,7 +44,7 @@ export const signaturesBy = (secret: string, { headers, body }: ReceivedMessage)
     .filter((came) => came.length === expected.length && timingSafeEqual(came, expected)).length;
 };
 
-/** An endpoint of webhooks on this machine, which answers challenges and keeps what comes. */
+/** An endpoint of webhooks on this machine, which answers challenges and keeps messages. */
 export class WebhookReceiver {
   readonly #server: Server;
   readonly #messages: ReceivedMessage[] = [];
@@ -62,14 +62,14 @@ export class WebhookReceiver {
     return receiver;
   }
 
-  /** A URL that no webhook has had yet. */
+  /** A URL that no webhook has used yet. */
   newUrl(): string {
     const { port } = this.#server.address() as { port: number };
     this.#paths += 1;
     return `http://${HOST}:${port}/${this.#paths}`;
   }
 
-  /** The wanted messages to a URL, the oldest first. Waits until there are `count` of them, or until time is up. */
+  /** The wanted messages to a URL, the oldest first. Waits for `count` of them, or until a timeout. */
   async messagesTo(
     url: string,
     isWanted: (message: ReceivedMessage) => boolean,

@@ -7,7 +7,7 @@ import type { OwnThings } from './own-things.ts';
 
 /** A game or an image post. */
 export type Content = OutputOf<Contract['game']['getById'] | Contract['image']['getById']>;
-/** A page of either. */
+/** A page of either kind. */
 export type ListedPage = OutputOf<Contract['game']['list'] | Contract['image']['list']>;
 /** A record as either list shows it. */
 export type RecordSummary = ListedPage['items'][number];
@@ -21,13 +21,13 @@ export const idsOf = (records: readonly Pick<Content, 'id'>[]): string[] => reco
 export const TAG = 'verify';
 /** The prefix of the titles of all records that the kit makes. */
 const MARK = `[${TAG} `;
-/** How long another run may take to put the profile back that both change. */
+/** How long another run may take to restore the profile that both change. */
 const OCCUPIED_MS = 15_000;
 const PAUSE_MS = 100;
 /** The number of latest records from which samples are taken. */
 const SAMPLED = 100;
 
-/** The records and the user that a run calls operations with. */
+/** The records and the user for the calls of a run. */
 export class Records {
   readonly #calls: Calls;
   readonly #run: string;
@@ -47,12 +47,12 @@ export class Records {
     return `${MARK}${this.#run}] ${title}`;
   }
 
-  /** A query that finds the records of this run, by a word of their titles. */
+  /** A query for the records of this run, by a word of their titles. */
   query(word = ''): { page: number; search: string; tagSlugs: string[] } {
     return { page: 1, search: `${this.#run} ${word}`.trim(), tagSlugs: [TAG] };
   }
 
-  /** An input whose records, at any depth, are marked as ours by title and tag. */
+  /** An input with a mark in the title and the tags of its records, at any depth. */
   marked<T>(input: T): T {
     if (Array.isArray(input)) return input.map((item: unknown) => this.marked(item)) as T;
     if (typeof input !== 'object' || input === null) return input;
@@ -99,9 +99,9 @@ export class Records {
   }
 
   /**
-   * Records of the router, those of others before an own one: the first, one of the middle and the last of the latest in
-   * the list; those that other runs made only where there are no others, since they may go away.
-   * @throws Skip when there are none
+   * Records of the router, those of others before an own one: the first, the middle and the last of the latest in the
+   * list. Records of other runs are used only without others, since they may vanish.
+   * @throws Skip if none exist
    */
   async samples(operation: Operation): Promise<RecordSummary[]> {
     const { router } = operation;
@@ -112,7 +112,7 @@ export class Records {
     return samples;
   }
 
-  /** The authors of samples of all lists. @throws Skip when there are none */
+  /** The authors of samples of all lists. @throws Skip if none exist */
   async authors(): Promise<RecordSummary['author'][]> {
     const authors = new Map<string, RecordSummary['author']>();
     for (const list of this.#calls.lists) {
@@ -122,9 +122,9 @@ export class Records {
     return [...authors.values()];
   }
 
-  /** The user of the key, when no run of the kit is just changing the profile. @throws Skip */
+  /** The user of the key, when no other run changes the profile. @throws Skip */
   async me(): Promise<CurrentUser> {
-    // A change of nothing answers the user, too.
+    // An empty change also returns the user.
     const reader = this.#calls.operations.find(
       ({ id, access }) => /^user\.(me|updateProfile)$/.test(id) && this.#calls.can(access),
     );
@@ -139,8 +139,8 @@ export class Records {
   }
 
   /**
-   * The example's input as it can be sent here: with the id of a record that is there, under a title of our own, and
-   * without changing what the caller has.
+   * The example's input as valid here: with the id of an existing record, under a title of our own, and without
+   * changing the caller's data.
    * @throws Skip
    */
   async input(operation: Operation): Promise<Input> {
@@ -154,7 +154,7 @@ export class Records {
     return Object.fromEntries(Object.keys(marked).map((name) => [name, me[name as keyof CurrentUser]]));
   }
 
-  /** The same, about a record or a thing that nothing else in the run uses, for an operation that takes one. @throws Skip */
+  /** The same, with a record or a thing that nothing else in the run uses, if the operation takes one. @throws Skip */
   async inputOfOwn(operation: Operation): Promise<Input> {
     const { example, idMember, notFound, name } = operation;
     if (idMember === undefined || !notFound) return this.input(operation);
@@ -163,7 +163,7 @@ export class Records {
     return { ...this.marked(example.input), ...own };
   }
 
-  /** @throws Skip where the key may not publish */
+  /** @throws Skip if the key may not publish */
   #publisher(operation: Operation, name: string): Operation {
     const publisher = this.#calls.partner(operation, name);
     const lack = this.#calls.missingScopes(publisher.needs);
@@ -177,7 +177,7 @@ export class Records {
       (await this.#calls.prepare<ListedPage>(list, { limit: SAMPLED, page: 1, ...more })).items;
     const isOther = ({ title }: RecordSummary): boolean => !title.startsWith(MARK);
     const items = await latest({});
-    // Many runs may have been made since the others were published; what they made is hardly looked at.
+    // Many runs may have published since others did, but few readers view their records.
     const viewed = items.some(isOther) ? [] : await latest({ sortBy: 'views' });
     const others = [...items, ...viewed].filter(isOther);
     const from = others.length > 0 ? others : items;
@@ -186,7 +186,7 @@ export class Records {
     return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as RecordSummary] : [])];
   }
 
-  /** The id of a record, or of a user, as its absence is called. @throws Skip */
+  /** The id of a record, or of a user, by the reason for its absence. @throws Skip */
   async #idOf(notFound: Reason): Promise<string> {
     const { lists, operations } = this.#calls;
     const owner = operations.find(({ reasons }) => reasons.includes(notFound));

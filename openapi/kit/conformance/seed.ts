@@ -6,10 +6,10 @@ export const SEEDS = 2 ** 32;
 const RUN_DIGITS = 12;
 const UUID = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})/;
 
-/** A seed for a run that was given none. */
+/** A random seed for a run without a given one. */
 export const anySeed = (): number => randomInt(SEEDS);
 
-/** Everything of a run that would else be left to chance, derived from a seed: the same for the same name. */
+/** All values of a run that would otherwise be random, derived from a seed: the same for the same name. */
 export class SeededRandom {
   readonly seed: number;
 

@@ -8,15 +8,15 @@ import type { SeededRandom } from './seed.ts';
 type CallParts = ConstructorParameters<typeof Calls>[0];
 type RunParts = Pick<VerifySession, 'random' | 'strict' | 'document' | 'clientDocument'>;
 
-/** One run of the kit on a deployment: its calls, and what it calls with. */
+/** One run of the kit on a deployment: its calls, and their data. */
 export class VerifySession extends Calls {
   /** The random numbers and the name of the run. */
   readonly random: SeededRandom;
-  /** Whether the deployment may have nothing that the contract does not know. */
+  /** Whether the deployment must not have anything that the contract does not know. */
   readonly strict: boolean;
   /** The OpenAPI document of the contract. */
   readonly document: object;
-  /** The document that a client was made from, if one is to be verified against. */
+  /** The document that a client was made from, if the run verifies against one. */
   readonly clientDocument: ClientDocument | undefined;
   readonly things: OwnThings;
   readonly records: Records;

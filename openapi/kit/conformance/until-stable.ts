@@ -5,19 +5,20 @@ import { Mismatch, Skip } from './findings/finding.ts';
 import type { ListedPage } from './records.ts';
 import type { VerifySession } from './session.ts';
 
-/** Trials until a fault is reported: failures on unchanged data, or counts that have not grown. */
+/** Trials before a fault is reported: failures on unchanged data, or counts that did not grow. */
 const MAX_TRIALS = 3;
-/** The maximum number of trials that changes by others disturb. */
+/** The maximum number of trials that changes by others may disturb. */
 const MAX_DISTURBANCES = 15;
 const PAUSE_MS = 100;
-/** Far longer than the deployment takes for what it does in the background. */
+/** Far longer than the deployment's work in the background takes. */
 const PATIENCE_MS = 10_000;
 const READING_PAUSE_MS = 250;
 
 /**
- * Runs a check that compares several replies, while other callers may change the data. `watch` reads all data that the check
- * depends on: if it has changed after a failure, the check is repeated. A check fails after three failures on unchanged data.
- * @throws Mismatch, and Skip when the data keeps changing
+ * Runs a check that compares several replies, while other callers may change the data. `watch` reads all data that the
+ * check depends on: if it has changed after a failure, the check is repeated. A check fails after three failures on
+ * unchanged data.
+ * @throws Mismatch, and Skip if the data keeps changing
  */
 export const steadily = async (watch: () => Promise<unknown>, run: () => Promise<void>): Promise<void> => {
   let [trials, disturbances] = [0, 0];
@@ -48,9 +49,9 @@ export const watchList =
   };
 
 /**
- * Reads until what comes is as wanted.
- * @param wordsOf what was expected, what came, and where
- * @throws Mismatch when it takes too long
+ * Reads until the result is as expected.
+ * @param wordsOf the expected result, the actual one, and its place
+ * @throws Mismatch after too long a time
  */
 export const eventually = async <T>(
   read: () => Promise<Answer<T>>,
@@ -65,9 +66,9 @@ export const eventually = async <T>(
 };
 
 /**
- * Publishes until that is counted: others may remove a record meanwhile.
- * @param what the things counted, in words
- * @throws Mismatch when it is not
+ * Publishes until the service counts it: others may remove a record meanwhile.
+ * @param what the counted things, in words
+ * @throws Mismatch if it does not count it
  */
 export const demandCounted = async <T>(
   read: () => Promise<Answer<T>>,

@@ -13,9 +13,9 @@ export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =
 export const failureMember = (json: unknown, member: 'reason' | 'requestId' | 'docs' | 'httpStatus'): unknown =>
   valueAt(json, ['error', 'json', 'data', member]);
 
-/** The members of an object that are named. */
+/** The named members of an object. */
 export const pick = (from: object, names: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 
-/** A text in capitals, as far as it is ASCII. */
+/** A text with its ASCII letters in capitals. */
 export const capitals = (text: string): string => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());

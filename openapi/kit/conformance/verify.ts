@@ -22,8 +22,8 @@ import { streamChecks } from './checks/streams.ts';
 import { successChecks } from './checks/success.ts';
 
 /**
- * The checks of a run about these subjects, or about all, in the order in which they have to be made: those at the end
- * look at the replies to all before.
+ * The checks of a run about these subjects, or about all, in the order of their execution: the last ones examine the
+ * replies to all before.
  */
 export const planChecks = (session: VerifySession, only?: readonly string[]): Check[] => {
   const isWanted = (subject: string): boolean => only?.includes(subject) ?? true;
@@ -46,21 +46,21 @@ export const planChecks = (session: VerifySession, only?: readonly string[]): Ch
 
 const TIMEOUT_MS = 10_000;
 
-/** A deployment, and what is needed to try it. */
+/** A deployment, and the data to verify it. */
 export interface VerifyTarget {
-  /** Where it is, or the address of one of its pages. */
+  /** The address of the deployment, or of one of its pages. */
   baseUrl: string;
-  /** A key of the deployment; without one, only what needs none is checked. */
+  /** A key of the deployment; without one, only checks that need no key run. */
   key?: string | undefined;
-  /** Whether nothing may be changed, even with a key that may. */
+  /** Whether the run must not change anything, even with a key that may. */
   readOnly?: boolean;
-  /** Whether what this contract does not know is a fault, and not only a change. */
+  /** Whether things that the contract does not know are faults, and not only changes. */
   strict?: boolean;
   /** A well-formed key that the deployment has not issued. */
   unknownKey: string;
-  /** The site whose scripts the requests pretend to come from. */
+  /** The site that the requests give as the origin of their scripts. */
   origin: string;
-  /** The OpenAPI document of this contract, which the deployment is to publish. */
+  /** The OpenAPI document of this contract, which the deployment must publish. */
   document: object;
   /** The document that a client was made from. */
   clientDocument?: ClientDocument | undefined;
@@ -68,13 +68,13 @@ export interface VerifyTarget {
   only?: readonly string[] | undefined;
   /** The seed of all random values. */
   seed: number;
-  /** How long a reply may take. */
+  /** The longest time for a reply. */
   timeoutMs?: number;
-  /** The port of this machine at which webhooks are received; without one, only what needs no endpoint is checked. */
+  /** The port of this machine that receives webhooks; without one, only checks that need no endpoint run. */
   receiverPort?: number | undefined;
 }
 
-/** Told how a run goes. */
+/** Callbacks for the progress of a run. */
 export interface VerifyObserver {
   /** Runs `work`, which makes `checks` checks and reports progress. */
   withProgress?: <T>(checks: number, work: (advance: (more: number) => void) => Promise<T>) => Promise<T>;
@@ -84,32 +84,31 @@ export interface VerifyObserver {
   onBase?: (baseUrl: string) => void;
 }
 
-/** How a check ended. */
+/** The outcome of a check. */
 export interface CheckResult extends Pick<Check, 'subject' | 'name'> {
   outcome: 'passed' | 'failed' | 'skipped';
   /** The differences from the contract; empty unless it failed. */
   findings: readonly Finding[];
-  /** Why it was not made, where it was skipped. */
+  /** The reason for skipping it. */
   reason?: string;
   ms: number;
 }
 
-/** A run. */
 export interface VerifyRun {
-  /** Where the deployment is. */
+  /** The address of the deployment. */
   baseUrl: string;
-  /** The name of the run, which its records have in their titles. */
+  /** The name of the run, which the titles of its records hold. */
   name: string;
   results: CheckResult[];
-  /** The differences from the document of a client, or else of the contract, and what replies hold beyond the contract. */
+  /** The differences from the document of a client, or else of the contract, and additions in replies. */
   changes: Change[];
   /** How many records the run made. */
   made: number;
-  /** How many of them are still there, when asked; undefined where the deployment does not say. */
+  /** The number of them that still exist, when called; undefined if the deployment does not say. */
   countLeft: () => Promise<number | undefined>;
 }
 
-/** Makes a check, unless the caller cannot. Never rejects. */
+/** Runs a check, unless the caller lacks what it needs. Never rejects. */
 const outcomeOf = async (
   check: Check,
   session: VerifySession,
@@ -135,11 +134,11 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
   return { subject, name, ...outcome, ms };
 };
 
-/** The changes that are no faults, each place of an operation once. */
+/** The changes that are not faults, each place of an operation once. */
 const changesOf = async (session: VerifySession): Promise<Change[]> => {
   const { clientDocument, document, strict } = session;
   const additions = strict ? [] : additionsTo(session);
-  // Where there is no document to compare with, the checks have said so.
+  // If no document is published to compare with, checks have reported that.
   const documentChanges =
     strict && !clientDocument
       ? []
@@ -148,7 +147,7 @@ const changesOf = async (session: VerifySession): Promise<Change[]> => {
   return [...documentChanges, ...additions.filter(({ operation, where }) => !told.has(`${operation} ${where}`))];
 };
 
-/** Makes checks one after another. */
+/** Runs checks one after another. */
 const makeAll = async (
   checks: readonly Check[],
   session: VerifySession,
@@ -175,8 +174,8 @@ const listenAt = async (port: number): Promise<WebhookReceiver> => {
 
 /**
  * Checks a deployment against the contract, from outside. The results list its faults.
- * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed, or when webhooks
- * cannot be received
+ * @throws Unreachable without a gateway; Unusable if it refuses the key or has seen the seed, or if webhooks cannot be
+ * received
  */
 export const verify = async (target: VerifyTarget, observer: VerifyObserver = {}): Promise<VerifyRun> => {
   const { baseUrl, key, unknownKey, document, clientDocument, only, origin, receiverPort } = target;

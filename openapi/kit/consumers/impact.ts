@@ -4,11 +4,11 @@ import type { ConsumerContract, Need } from '../../../contract/consumer-contract
 import { satisfies } from './extremes.ts';
 import type { NamedUse } from './uses.ts';
 
-/** A consumer that a change breaks, by what it was recorded to use, or by its contract. */
+/** A consumer that a change breaks, by its recorded uses, or by its contract. */
 export interface AffectedConsumer {
   /** `key <id>`, `client <name>`, or the name of a contract. */
   consumer: string;
-  /** The user who published the contract; undefined for one of a file. */
+  /** The user who published the contract; undefined for a contract in a file. */
   userId?: string;
   /** The key of a use; undefined for anonymous callers. */
   key?: NamedUse['key'];
@@ -18,62 +18,62 @@ export interface AffectedConsumer {
   lastDay?: string;
   /** The tests of a contract that fail. */
   tests?: string[];
-  /** The parts that it uses of what changes: `/sortBy=views`; none for the operation itself. */
+  /** The changed parts that it uses: `/sortBy=views`; none for the operation itself. */
   parts: string[];
-  /** Set where it is not known whether it uses any. */
+  /** Set if it is unknown whether it uses any. */
   maybe?: true;
 }
 
 /** A change that may break clients, and the consumers that it breaks. */
 export interface Impact extends Change {
   affected: AffectedConsumer[];
-  /** Whether it concerns all consumers. */
+  /** Whether it affects all consumers. */
   concernsAll?: true;
-  /** Clients of anonymous callers that it would break: anyone can name one, so they count for nothing. */
+  /** Clients of anonymous callers that it would break. They do not count: a caller can name any client. */
   anonymous: AffectedConsumer[];
 }
 
-/** A contract of a file, or one that a user has published. */
+/** A contract from a file, or one that a user has published. */
 type KnownContract = ConsumerContract & { userId?: string };
 
 /** Consumers, by the uses of a deployment and by their contracts. */
 export interface Consumers {
   uses?: readonly NamedUse[];
-  /** Read one by one: all together may be too many to hold. */
+  /** Read one by one: all together may exceed the memory. */
   contracts?: Iterable<KnownContract> | AsyncIterable<KnownContract>;
 }
 
 const INPUT = 'the request /json';
 const META = 'the request /meta';
 const OUTPUT = '200 /result/data/json';
-/** The member that every client reads of a failure that it handles. */
+/** The member that all clients read of a failure that they handle. */
 const REASON = '/error/json/data/reason';
 const STREAMED = 'each message /json';
 const MESSAGE = 'the request ';
 
-/** The place of a change in the input or the output; undefined for a change of something else. */
+/** The place of a change in the input or the output; undefined for any other change. */
 const placeIn = ({ where }: Change, side: string): string | undefined =>
   where === side || where.startsWith(`${side}/`) ? where.slice(side.length) : undefined;
 
-/** Whether a change is about what is sent to webhooks: `webhook.message.event`. */
+/** Whether a change is about a message to webhooks: `webhook.message.event`. */
 const isOfMessage = ({ operation }: Change): boolean => /^webhook\.\w+\.\w+$/.test(operation);
 
-/** Whether it is about the document itself, and so about every client. */
+/** Whether it is about the document itself, and so about all clients. */
 const isOfDocument = ({ operation }: Change): boolean => operation === DOCUMENT_ITSELF;
 
-/** The operations by which webhooks are managed: who calls them may get any message. */
+/** The operations that manage webhooks: a caller of these may get any message. */
 const isOnWebhooks = ({ operation }: { operation: string }): boolean => /^webhook\.\w+$/.test(operation);
 
-/** The place of a change in what a consumer gets: an output, an event of a stream or a message. */
+/** The place of a change in the data that a consumer gets: an output, an event of a stream or a message. */
 const outputPlace = (change: Change): string | undefined =>
   isOfMessage(change) ? placeIn(change, MESSAGE) : (placeIn(change, OUTPUT) ?? placeIn(change, STREAMED));
 
-/** Elements of arrays are no parts: who sends the array is taken to send some. */
+/** Elements of arrays are not parts: a caller that sends the array is taken to send some. */
 const memberOf = (place: string): string => place.replace(/(?:\/\*)+$/, '');
 
 const isWithin = (pointer: string, place: string): boolean => pointer === place || pointer.startsWith(`${place}/`);
 
-/** The parts among some that a request with a change refuses; undefined where it refuses none of them. */
+/** The given parts that a request with a change refuses; undefined if it refuses none of them. */
 const refusedParts = (change: Change, place: string, sent: readonly string[]): string[] | undefined => {
   const member = memberOf(place);
   if (change.words) {
@@ -97,7 +97,7 @@ const affectedUse = (change: Change, { consumer, key, clients, operations }: Nam
     ];
   }
   const operation = operations.find((one) => one.operation === change.operation);
-  // Which reasons a caller handles cannot be seen.
+  // Uses do not record which reasons a caller handles.
   if (!operation || change.reason !== undefined || isOfWordsOfReply(change)) return [];
   const { parts, lastDay } = operation;
   const place = change.demands ? undefined : placeIn(change, INPUT);
@@ -116,24 +116,27 @@ const affectedUse = (change: Change, { consumer, key, clients, operations }: Nam
   ];
 };
 
-/** Whether a call that sends these parts lacks a member that is newly required: it sends what the member would be in. */
+/** Whether a call that sends these parts lacks a newly required member: it sends the object around that member. */
 const lacks = (place: string, sent: readonly string[]): boolean => {
   const holder = memberOf(place.slice(0, place.lastIndexOf('/')));
   return !sent.includes(place) && (holder === '' || sent.includes(holder));
 };
 
-/** Whether a place is in a member that is read, nothing within which is named: all of it is. */
+/** Whether a place is in a member that is read without naming anything within it: then all of it is read. */
 const isWhole = (pointer: string, reads: readonly string[], place: string): boolean =>
   isWithin(place, pointer) && !reads.some((other) => other !== pointer && isWithin(other, pointer));
 
-/** Whether a contract does not say if a need has what changes: what else than the reason is read of a failure, and what is sent beside the input. */
+/**
+ * Whether contracts do not record the changed part: parts of a failure except the reason, or of a request beside the
+ * input.
+ */
 const isUnrecorded = (change: Change): boolean => {
   if (placeIn(change, META) !== undefined) return true;
   const [, place] = /^[45]\d\d (\/.*)$/.exec(change.where) ?? [];
   return place !== undefined && !isWithin(REASON, place);
 };
 
-/** The parts that a need loses by a change; undefined where it loses nothing. */
+/** The parts that a need loses by a change; undefined if it loses nothing. */
 const lostParts = (change: Change, need: Need): string[] | undefined => {
   const { sends, extremes = {}, reads, requires = [], decodes, reasons } = need;
   if (change.failures && !change.failures.some((reason) => reasons.includes(reason))) return undefined;
@@ -142,7 +145,7 @@ const lostParts = (change: Change, need: Need): string[] | undefined => {
   if (sent !== undefined && change.demands) return sent === '' || lacks(sent, sends) ? [] : undefined;
   if (sent !== undefined && satisfies(extremes[sent] ?? [], change.limit)) return undefined;
   if (sent !== undefined) return refusedParts(change, sent, sends);
-  // Its calls were all refused.
+  // The service refused all of its calls.
   if (reads?.length === 0 && requires.length === 0 && !decodes && reasons.length > 0 && /^2\d\d\b/.test(change.where))
     return undefined;
   const answered = outputPlace(change);
@@ -150,11 +153,11 @@ const lostParts = (change: Change, need: Need): string[] | undefined => {
   if (!reads) return [];
   const lost = [
     ...reads.filter((pointer) => isWithin(pointer, answered) || isWhole(pointer, reads, answered)),
-    // Such a member may be of another type; what it is in may not.
+    // Such a member may have another type; the object around it may not.
     ...requires.filter((pointer) => isWithin(pointer, answered) && (change.absent || pointer !== answered)),
   ];
   if (lost.length > 0) return [...new Set(lost)];
-  // To decode, new words are text.
+  // For decoding, new words are text.
   return decodes && !change.words ? [answered] : undefined;
 };
 
@@ -177,7 +180,9 @@ const affectedContract = (change: Change, { consumer, userId, needs }: KnownCont
 /** Uses by anonymous callers have the name of a client. */
 const isAnonymous = ({ consumer }: NamedUse): boolean => consumer.startsWith('client ');
 
-/** A change that may break clients, whom it breaks by their contracts, and the users whose contracts say what they read. */
+/**
+ * A change that may break clients, the consumers whose contracts it breaks, and the users whose contracts record reads.
+ */
 interface Judged {
   change: Change;
   byContract: AffectedConsumer[];
@@ -197,11 +202,12 @@ const judgedAmong = (changes: readonly Change[], judged: Map<string, Judged>): J
     });
 
 /**
- * The changes that may break clients, each with the consumers that it breaks: those that send what the request no longer takes, or
- * not what it newly requires, that read what the reply no longer holds, or handle a reason that no longer comes. Of a use it is not
- * known what is read, nor what each call sends: it is broken by any such change of an operation that it called. Contracts
- * that the user of its key has published for the operation say what is read. `names` has all consumers that count. A contract
- * is judged by the changes since the document that it was tested with, if `changesFor` gives these.
+ * The changes that may break clients, each with the consumers that it breaks: a consumer breaks if it sends values that
+ * the request no longer accepts, omits newly required ones, reads values that the reply no longer holds, or handles a
+ * reason that no longer occurs. A use does not record the members read, nor those of each call, so that any such change
+ * of an operation that it called breaks it. Contracts that the user of its key has published for the operation name the
+ * members read. `names` has all consumers that count. A contract is judged by the changes since the document that it
+ * was tested with, if `changesFor` gives these.
  */
 export const impactOf = async (
   changes: readonly Change[],

@@ -3,12 +3,12 @@ import type { ClientDocument, DocumentedOperation } from '../conformance/documen
 import { valueAt } from '../conformance/values.ts';
 import { isSchema, type PlacedSchema, type RawSchema, shapeOf } from '../conformance/document/schema.ts';
 
-// The parts that a consumer needs and no document has: no comparison can tell anything of them.
+// The parts that a consumer needs and no document has: a comparison cannot tell anything of them.
 
 const partsOf = (pointer: string): string[] => pointer.split('/').slice(1);
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** The schemas at a place: several, where a value has one form of several. */
+/** The schemas at a place: several, if a value has one of several forms. */
 const schemasAt = (document: object, schema: RawSchema, parts: readonly string[]): PlacedSchema[] => {
   const { choices, members, items, others } = shapeOf(document, { schema, node: '' });
   if (choices.length > 0) return choices.filter(isSchema).flatMap((one) => schemasAt(document, one, parts));
@@ -18,7 +18,7 @@ const schemasAt = (document: object, schema: RawSchema, parts: readonly string[]
   return inner.flatMap((one) => schemasAt(document, one, rest));
 };
 
-/** Whether a body has a place, such as `/json/sortBy`, or takes a word there: `/json/sortBy=latest`. */
+/** Whether a body has a place, such as `/json/sortBy`, or accepts a word there: `/json/sortBy=latest`. */
 const has = (document: object, schema: RawSchema | undefined, pointer: string): boolean => {
   const [, place = pointer, word] = /^(.*?)(?:=(.*))?$/su.exec(pointer) ?? [];
   const found = schemasAt(document, schema ?? {}, partsOf(place));
@@ -29,13 +29,13 @@ const has = (document: object, schema: RawSchema | undefined, pointer: string): 
   });
 };
 
-/** The schema of a reply, and where the output is in it. A stream has one for each of its messages. */
+/** The schema of a reply, and the place of the output in it. A stream has one for each of its messages. */
 const replyOf = ({ replies, written }: DocumentedOperation): [schema: RawSchema | undefined, place: string] => {
   const message = valueAt(written, ['x-streaming', 'message']) as RawSchema | undefined;
   return message ? [message, '/json'] : [replies.get('200'), '/result/data/json'];
 };
 
-/** The parts of a need that a document lacks. Of a message, which has no output, all of it is read. */
+/** The parts of a need that a document lacks. A message has no output: clients read all of it. */
 const lackingIn = ({ document, operations, messages }: ClientDocument, need: Need): string[] => {
   const message = messages.get(need.operation);
   const operation = message ?? operations.get(need.operation);

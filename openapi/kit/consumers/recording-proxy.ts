@@ -12,7 +12,7 @@ import { parsed } from '../conformance/http/client.ts';
 import { valueAt } from '../conformance/values.ts';
 import type { ConsumerContract, Need } from '../../../contract/consumer-contract.ts';
 
-/** Names the test that sends a request, percent-encoded. It is not passed on. */
+/** Names the test that sends a request, percent-encoded. The proxy does not pass it on. */
 const TEST_HEADER = 'test-name';
 /** The calls of a request: their operations, and its query. */
 const CALLS = /^\/api\/trpc\/([\w.,]+)(?:\?(.*))?$/;
@@ -27,13 +27,13 @@ const callsOf = (target: string, body: string): { id: string; envelope: unknown 
   return ids.split(',').map((id, index) => ({ id, envelope: valueAt(sent, [String(index)]) }));
 };
 
-/** The answer of a gateway to a call. */
+/** The result of a call in a gateway's answer. */
 interface Outcome {
   /** The reason of a failure. */
   reason?: string;
 }
 
-/** The answers of a gateway to a number of calls, by their places; undefined for any other answer. */
+/** The results of a number of calls in a gateway's answer, by their places; undefined for any other answer. */
 const outcomesOf = ({ statusCode, headers }: IncomingMessage, text: string, calls: number): (Outcome | undefined)[] => {
   const all = parsed(text);
   const answers = Array.isArray(all) ? (all as unknown[]) : Array.from({ length: calls }, () => all);
@@ -45,7 +45,7 @@ const outcomesOf = ({ statusCode, headers }: IncomingMessage, text: string, call
   });
 };
 
-/** The parts of a call's input, by the contract, and what widens extremes by it; undefined for an operation that it does not have. */
+/** The parts of a call's input, and a function to widen extremes by it; undefined for an unknown operation. */
 const partsOfCall = (id: string, envelope: unknown) => {
   const operation = operations.find((one) => one.id === id);
   if (!operation) return undefined;
@@ -63,7 +63,7 @@ const partsOfCall = (id: string, envelope: unknown) => {
 const keyOf = ({ test, operation, sends }: Pick<Need, 'operation' | 'sends'> & { test?: string | undefined }): string =>
   JSON.stringify([test, operation, sends]);
 
-/** Collects the needs of calls. Calls of one test that send the same members are one need. */
+/** Collects the needs of calls. Calls of one test with the same members become one need. */
 export class NeedRecorder {
   readonly #needs = new Map<string, Need>();
 
@@ -83,7 +83,7 @@ export class NeedRecorder {
     });
   }
 
-  /** The needs in a fixed order, with what an earlier contract says of outputs. */
+  /** The needs in a fixed order, with the outputs that an earlier contract names. */
   needs(earlier: readonly Need[] = []): Need[] {
     const known = new Map(earlier.map((need) => [keyOf(need), need]));
     return [...this.#needs]
@@ -104,7 +104,7 @@ export class NeedRecorder {
   }
 }
 
-/** Whether a request was meant for this machine: a name of another could lead a page of that to the proxy. */
+/** Whether a request was meant for this machine: a page of another host could point its name at the proxy. */
 const isForLoopback = ({ headers: { host = '' } }: IncomingMessage): boolean => {
   const name = host.replace(/:\d+$/, '').toLowerCase();
   return name === 'localhost' || name === '[::1]' || (isIPv4(name) && name.startsWith('127.'));
@@ -122,8 +122,8 @@ const HOP_BY_HOP = [
 ];
 
 /**
- * Passes a request on, and notes what its calls sent and how they failed. The request says no more of the address than what comes behind
- * that of the gateway, as it is: resolving could lead to another host.
+ * Passes a request on, and records the inputs of its calls and their failures. The request determines only the part of
+ * the address after the gateway's, and that as it is: resolving it could lead to another host.
  */
 const pass = async (
   to: URL,
@@ -173,7 +173,7 @@ const pass = async (
   outgoing.end();
 };
 
-/** A proxy that is running. */
+/** A running proxy. */
 export interface RecordingProxy {
   /** `http://127.0.0.1:<port>` */
   url: string;
@@ -204,7 +204,7 @@ export const startRecordingProxy = async (to: string, port: number): Promise<Rec
   };
 };
 
-/** The contract of a consumer, from what its tests sent. */
+/** The contract of a consumer, from the calls of its tests. */
 export const contractOf = (
   { consumer, contract }: Pick<ConsumerContract, 'consumer' | 'contract'>,
   recorder: NeedRecorder,

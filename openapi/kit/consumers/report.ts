@@ -10,7 +10,7 @@ const usedText = ({ parts, lastDay }: AffectedConsumer): string => {
   return parts.length > 0 ? `last sent ${parts.join(' ')} on ${lastDay}` : `last called it on ${lastDay}`;
 };
 
-/** A consumer that a change breaks, in words: what it uses, and by which test, or when and with which client. */
+/** A consumer that a change breaks, in words: the parts that it uses, and its tests, or the day and the client. */
 const affectedText = (affected: AffectedConsumer): string => {
   const { consumer, userId, key, clients = [], tests = [] } = affected;
   const name = key ? `${consumer}, "${key.name}"` : consumer;
@@ -33,7 +33,7 @@ const VERDICTS = ['BREAKS', 'unsure', 'nobody'] as const;
 const verdictOf = (impact: Impact): DocumentChange['verdict'] =>
   isBroken(impact) ? 'BREAKS' : isUnknown(impact) ? 'unsure' : 'nobody';
 
-/** The changes of the document behind impacts: one change there may concern many operations. */
+/** The changes of the document behind impacts: one change there may affect many operations. */
 export const changesOf = (impacts: readonly Impact[]): DocumentChange[] => {
   const changes = new Map<string, DocumentChange>();
   for (const impact of impacts) {
@@ -52,7 +52,7 @@ const union = (...lists: (readonly string[] | undefined)[]): string[] => [
   ...new Set(lists.flatMap((one) => one ?? [])),
 ];
 
-/** The consumers whom several impacts of one change concern, each once, with the operations in question. */
+/** The consumers that several impacts of one change affect, each once, with the operations in question. */
 const concernedBy = (
   impacts: readonly Impact[],
   side: 'affected' | 'anonymous',
@@ -77,7 +77,7 @@ const concernedBy = (
   return [...all.values()];
 };
 
-/** A change of the document in a line, then whom it concerns, a line for each consumer. */
+/** A change of the document in a line, then a line for each affected consumer. */
 export const linesOf = ({ verdict, impacts }: DocumentChange): string[] => {
   const [first] = impacts;
   const isOne = impacts.length === 1;

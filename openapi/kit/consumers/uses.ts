@@ -3,7 +3,7 @@ import { z } from 'zod';
 const mark = z.literal(true).exactOptional();
 const PartUse = z.object({ name: z.string(), lastDay: z.iso.date(), deprecated: mark });
 
-/** The uses of a consumer, as `keys use --json` writes them: a line for each consumer. */
+/** The uses of consumers, as `keys use --json` writes them: a line for each consumer. */
 const NamedUse = z.object({
   consumer: z.string().min(1),
   clients: z.array(PartUse),
@@ -14,10 +14,10 @@ const NamedUse = z.object({
 });
 export type NamedUse = z.output<typeof NamedUse>;
 
-/** A line that is no use. The message names it. */
+/** The error for a line that is not a use. The message names it. */
 export class UseError extends Error {}
 
-/** Reads what `keys use --json` wrote. @throws UseError */
+/** Reads the output of `keys use --json`. @throws UseError */
 export const parseUses = (name: string, text: string): NamedUse[] =>
   text
     .replace(/^\uFEFF/, '')

@@ -5,7 +5,7 @@ const isReason = (reason: string): reason is Reason => Object.hasOwn(errors, rea
 
 const BAD_REQUEST = -32600;
 
-/** The failure that a reply tells of: as the contract words its reason, with the members that the vector gives. */
+/** The failure in a reply: the contract's text for its reason, with the members that the vector gives. */
 const failureOf = (
   { status, failure }: { status: number; failure: NonNullable<ScriptedReply['failure']> },
   path: string,
@@ -32,7 +32,7 @@ const failureOf = (
   };
 };
 
-/** A message of a stream, as it is sent. */
+/** A message of a stream, as sent. */
 export const messageOf = (message: ScriptedMessage, path: string, requestId: string): string => {
   const { item, event, id, failure, retry, text } = message;
   if (text !== undefined) return text;
@@ -57,7 +57,7 @@ const eventOf = (id: string): object => {
   return { ...example.items[0], id };
 };
 
-/** The example of an operation. Of a list, `items` may name records by their ids alone. */
+/** The example of an operation. For a list, `items` may name records by their ids alone. */
 const outputOf = ({ output, without }: ScriptedReply, operation: string): object => {
   const example = procedures.find(({ id }) => id === operation)?.example.output as { items?: object[] } | undefined;
   const record = example?.items?.[0];
@@ -66,7 +66,7 @@ const outputOf = ({ output, without }: ScriptedReply, operation: string): object
   return Object.fromEntries(whole.filter(([name]) => !without.includes(name)));
 };
 
-/** The failure that a stream tells of, in the envelope of a reply; empty if it tells of none. */
+/** The failure in a stream, in the envelope of a reply; empty without one. */
 export const failureInStream = (
   { stream = [] }: ScriptedReply,
   { call: { operation } }: Vector,

@@ -11,7 +11,7 @@ const filledIn = (text: string, otherOrigin: string): string =>
     .replaceAll(/\{date([+-]\d+)\}/g, (_, seconds) => new Date(Date.now() + Number(seconds) * MS).toUTCString())
     .replaceAll('{origin}', otherOrigin);
 
-/** A write that is with the kernel, or whose connection is gone. */
+/** Resolves when the kernel has the data, or the connection is closed. */
 const written = (response: ServerResponse, bytes: Buffer): Promise<void> =>
   new Promise((resolve) => {
     response.write(bytes, () => resolve());
@@ -42,7 +42,7 @@ export const play = async (
   response.writeHead(status, {
     'X-Request-Id': more.requestId,
     ...(contentType !== null && { 'Content-Type': stream ? 'text/event-stream' : contentType }),
-    // Without a length it goes in chunks.
+    // A body without a length is sent in chunks.
     ...(end !== 'cut' && !stream && bytes.length > 0 && { 'Content-Length': bytes.length }),
     ...Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, filledIn(text, more.otherOrigin)])),
   });

@@ -7,24 +7,24 @@ import { play } from './play.ts';
 import { keepSilence } from './silence.ts';
 import type { Vector } from './vector.ts';
 
-/** A request that came. */
+/** A received request. */
 interface Seen {
   method: string;
-  /** Behind the base URL of the vector. */
+  /** The path after the base URL of the vector. */
   path: string;
   headers: IncomingMessage['headers'];
-  /** Of a GET, its `input`. */
+  /** The body; for a GET, its `input`. */
   body: string;
-  /** How many requests of the vector were under way as it came, with itself. */
+  /** The number of the vector's requests in progress on arrival, including this one. */
   atOnce: number;
-  /** The reply to it: null beyond the replies of the vector. */
+  /** The reply to it; null after the last reply of the vector. */
   reply: { status: number; headers: Record<string, string>; body: string } | null;
 }
 
-/** Hosts that exist nowhere: one is behind the proxy that this server is, the other behind none. */
+/** Hosts that do not exist: clients reach one through the proxy that this server is; they call the other directly. */
 const PROXIED_HOST = 'gateway.invalid';
 const DIRECT_HOST = 'direct.invalid';
-/** Longer bodies are not told again. */
+/** Longer bodies are not reported. */
 const MAX_TOLD_BODY = 65_536;
 
 export interface MockServer {
@@ -34,10 +34,10 @@ export interface MockServer {
 }
 
 const HOST = '127.0.0.1';
-/** The key that clients are given: well-formed, and known to no gateway. */
+/** The key for clients: well-formed, and unknown to all gateways. */
 export const VECTOR_KEY = 'cgk_vectors00000000000000000000000002sQ9nO';
 
-/** A port where nothing listens: systems give none below 1024 to programs that ask for any. `fetch` never calls port 1. */
+/** A port without a listener: systems give none below 1024 to programs that ask for any. `fetch` refuses port 1. */
 const REFUSED_PORT = 2;
 
 const answer = (response: ServerResponse, status: number, body: unknown): void => {
@@ -45,14 +45,14 @@ const answer = (response: ServerResponse, status: number, body: unknown): void =
 };
 
 /**
- * Serves scripted exchanges, for clients to show how they fare with them.
+ * Serves scripted exchanges, which test the behavior of clients.
  *
- * - `GET /vectors?run=go` lists, for the run `go`, what a client is to do: of each vector its name, its call, the base URL to
- *   call, the key to use or null, and how far its clock is off.
- * - `POST /<run>/<vector>/api/trpc/<operation>` gets the replies of the vector in turn; so does `GET`.
- * - `GET /seen?run=go` tells all requests of a run, by vector.
+ * - `GET /vectors?run=go` lists the tasks of a client for the run `go`: for each vector its name, its call, the base
+ *   URL to call, the key to use or null, and the offset of its clock.
+ * - `POST /<run>/<vector>/api/trpc/<operation>` returns the replies of the vector in turn; so does `GET`.
+ * - `GET /seen?run=go` returns all requests of a run, by vector.
  *
- * It is a proxy, too, for the one host of the vectors whose client must take one: set `HTTP_PROXY` to its address, and
+ * It is also a proxy, for the one host of the vectors whose client must use one: set `HTTP_PROXY` to its address, and
  * `NO_PROXY` to `direct.invalid`.
  */
 export const startMockServer = async (vectors: readonly Vector[], port: number): Promise<MockServer> => {
@@ -83,7 +83,7 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
     }));
 
   const underWay = new Map<string, number>();
-  /** Counts a request until it is answered. Returns how many there are. */
+  /** Counts a request until it is answered. Returns the number of requests in progress. */
   const count = (path: string, response: ServerResponse): number => {
     const atOnce = (underWay.get(path) ?? 0) + 1;
     underWay.set(path, atOnce);
@@ -141,10 +141,10 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
     const run = searchParams.get('run') ?? '';
     if (pathname === '/vectors') answer(response, 200, list(run, own));
     else if (pathname === '/seen') answer(response, 200, Object.fromEntries(seenIn(run)));
-    // A client that asks its proxy names the host in the request line.
+    // A client that uses a proxy names the host in the request line.
     else if (!target.startsWith('/') && hostname !== PROXIED_HOST)
       answer(response, 500, `${hostname} is not to be asked for through a proxy.`);
-    // A caller that is gone has seen enough.
+    // A caller that has disconnected needs no answer.
     else void exchange(request, response, url, own.replace(HOST, 'localhost')).catch(() => undefined);
   };
   const server = createServer(listener).listen(port, HOST);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
-/** Listens, tells the port, and blocks its thread: it accepts no connection. */
+/** Listens, reports the port, and blocks its thread: it accepts no connection. */
 const PROGRAM = `
   const { parentPort } = require('node:worker_threads');
   const server = require('node:net').createServer();
@@ -20,8 +20,8 @@ export interface Silence {
 }
 
 /**
- * A port where connections are never made, nor refused: its thread is blocked, and the queue of the kernel is full. Linux
- * drops what comes then.
+ * A port that neither accepts nor refuses connections: its thread is blocked, and the queue of the kernel is full.
+ * Linux drops further ones.
  */
 export const keepSilence = async (): Promise<Silence> => {
   const worker = new Worker(PROGRAM, { eval: true });

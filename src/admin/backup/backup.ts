@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Runs a shell command about a new backup, whose path it gets as `$BACKUP_FILE` and `$1`, and passes on what it prints.
+ * Runs a shell command on a new backup. It gets the path as `$BACKUP_FILE` and `$1`; its output is passed on.
  * @throws BackupError when it fails
  */
 export const runHook = async (command: string, file: string, onOutput: (text: string) => void): Promise<void> => {
@@ -26,21 +26,21 @@ export const runHook = async (command: string, file: string, onOutput: (text: st
 export interface BackupOptions {
   /** The file of the database. */
   database: string;
-  /** The file that the backup becomes. */
+  /** The path of the backup. */
   file: string;
-  /** Whether it takes the place of another. */
+  /** Whether the backup may replace an existing file. */
   isForced: boolean;
   /** The migrations that this version knows. */
   known: readonly string[];
   onProgress: (done: number, total: number) => void;
-  /** Is told, in words, of each thing in the schema that the migrations do not make: `restore` refuses a backup of it. */
+  /** Called with a description of each schema object that no migration makes: `restore` refuses a backup with one. */
   onSchemaFaults: (schemaFaults: readonly string[]) => void;
 }
 
 export interface BackupResult {
   file: string;
   bytes: number;
-  /** The migration that its tables are at. */
+  /** The last migration that its tables have. */
   migration: string;
 }
 
@@ -59,8 +59,8 @@ const checkTarget = ({ database, file, isForced }: BackupOptions): void => {
 };
 
 /**
- * Writes a copy of a database, as it is at one moment, into a file: checked, on the disk, and under its name only when all of
- * it is there. Others may read and write the database meanwhile. @throws BackupError
+ * Copies a database, as of one moment, into a file. The file is checked and synced before it gets its name. Other
+ * processes may read and write the database meanwhile. @throws BackupError
  */
 export const backUp = async (options: BackupOptions): Promise<BackupResult> => {
   const { isForced, known, onProgress, onSchemaFaults } = options;

@@ -8,8 +8,8 @@ import { BackupError } from './errors.ts';
 const SHOWN = 3;
 
 /**
- * Checks that a file is whole, holds the tables of the service, and that this version knows them all. `subject` names the file in
- * the message, and `known` are the migrations of this version. @throws BackupError
+ * Checks that a file is undamaged and holds the tables of the service, and that this version knows all of them.
+ * Messages name the file by `subject`; `known` are the migrations of this version. @throws BackupError
  */
 export const checkInspection = (
   { faults, migrations }: Inspection,
@@ -27,13 +27,13 @@ export const checkInspection = (
   }
 };
 
-/** Describes how the schema of a file differs from the one that its applied migrations make. */
+/** Describes how the schema of a file differs from the schema that its applied migrations make. */
 export const schemaFaultsIn = async ({ migrations, objects }: Inspection): Promise<string[]> => {
   const db = await Database.open(`sqlite:${IN_MEMORY}`, schema);
   try {
     await db.migrate(migrations.at(-1));
     const faults = schemaFaults(objects, await db.read<SchemaObject>(OBJECTS));
-    // Each was applied after the ones before it.
+    // Each migration was applied after the ones before it.
     const due = await db.appliedMigrations();
     const skipped = due.filter((name) => !migrations.includes(name));
     return [...faults, ...skipped.map((name) => `the migration ${name} was left out`)];
@@ -43,7 +43,7 @@ export const schemaFaultsIn = async ({ migrations, objects }: Inspection): Promi
 };
 
 /**
- * Checks that a file holds nothing but what the service made: a trigger would go on writing wherever the file is used.
+ * Checks that a file holds only objects of the service: a trigger would write wherever the file is used.
  * @throws BackupError
  */
 export const checkSchema = async (inspection: Inspection, subject: string): Promise<void> => {

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isBusy, isCorrupt, isFull, isUnusable } from '../../db/sqlite/errors.ts';
 
-/** Why a backup or a restore did not come about: the message says what to do, and whether anything was changed. */
+/** The error of a failed backup or restore: the message says what to do, and whether anything was changed. */
 export class BackupError extends Error {
   override name = 'BackupError';
 }
@@ -19,8 +19,8 @@ const freeBytes = (folder: string): number => {
 };
 
 /**
- * The error of reading one file or writing another, in words for the operator. `bytes` is the room that it takes, if that is
- * known. Other errors are returned unchanged.
+ * Explains an error of reading or writing a file to the operator. `bytes` is the space that the file needs, if known.
+ * Returns other errors unchanged.
  */
 export const faultOf = (
   error: unknown,

@@ -18,7 +18,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export const companionsOf = (file: string): string[] =>
   BESIDE.map((suffix) => `${file}${suffix}`).filter((path) => statSync(path, { throwIfNoEntry: false }));
 
-/** Whether two paths lead to the same file. */
+/** Whether two paths name the same file. */
 export const isSame = (one: string, other: string): boolean => {
   const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
   return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
@@ -33,7 +33,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Deletes temporary files of killed processes of this machine, and any older than a day. */
+/** Deletes temporary files that killed processes of this machine left, and any that are older than a day. */
 const sweep = (folder: string): void => {
   for (const name of readdirSync(folder)) {
     const [, host, pid] = NAME.exec(name) ?? [];
@@ -45,7 +45,7 @@ const sweep = (folder: string): void => {
   }
 };
 
-/** Writes a file, or the names in a folder, to the disk. */
+/** Syncs a file, or the names in a folder, to the disk. */
 export const sync = (path: string): void => {
   const opened = openSync(path, 'r');
   try {
@@ -55,7 +55,7 @@ export const sync = (path: string): void => {
   }
 };
 
-/** Writes the name of a file to the disk. @throws BackupError when it may be lost */
+/** Syncs the name of a file to the disk. @throws BackupError when it may be lost */
 const syncName = (file: string): void => {
   try {
     sync(dirname(file));
@@ -66,28 +66,28 @@ const syncName = (file: string): void => {
   }
 };
 
-/** Gives a file a name that no other has. On file systems without links, another process could come between. */
+/** Gives a file a name that no other file has. On file systems without links, another process may take it first. */
 const linkAnew = (from: string, to: string): void => {
   try {
     linkSync(from, to);
   } catch (error) {
     if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    // The name is taken first, so that two that come at once do not both have it.
+    // The name is reserved first, so that two concurrent processes cannot both take it.
     closeSync(openSync(to, 'wx', OWNER_ONLY));
     renameSync(from, to);
   }
 };
 
-/** A file that is being made. */
+/** A file that is not complete yet. */
 export interface Partial {
   path: string;
-  /** Gives it its name, for good. Without `isReplacing`, refuses to take the place of another. @throws BackupError */
+  /** Gives the file its final name. Without `isReplacing`, refuses to replace an existing file. @throws BackupError */
   publish(isReplacing: boolean): void;
 }
 
 /**
- * Runs `work` on a file beside `target`, empty and for its owner only, which goes when the work ends, fails, or is ended by
- * a signal, unless it was published.
+ * Runs `work` on a new file beside `target` that only its owner can read. Deletes the file when `work` ends or fails,
+ * or a signal ends it, unless the file was published.
  */
 export const withPartial = async <T>(target: string, work: (partial: Partial) => Promise<T>): Promise<T> => {
   const folder = dirname(target);
@@ -97,7 +97,7 @@ export const withPartial = async <T>(target: string, work: (partial: Partial) =>
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     discard();
-    // The handlers are removed by now, so the signal ends the process.
+    // The handlers are removed already, so the signal ends the process.
     process.kill(process.pid, signal);
   };
   sweep(folder);

@@ -27,34 +27,34 @@ import { companionsOf, isSame, type Partial, sync, withPartial } from './partial
 const OWNER_ONLY_FOLDER = 0o700;
 
 interface RestoreOptions {
-  /** The file of the database, which need not be there. */
+  /** The file of the database; it may be missing. */
   database: string;
   /** The backup. */
   file: string;
   /** The migrations that this version knows. */
   known: readonly string[];
-  /** The keys of the secrets of webhooks here. */
+  /** The local keys for the secrets of webhooks. */
   secrets: WebhookSecrets;
-  /** Where the deployment is. */
+  /** The place of the local deployment. */
   place: Place;
   onProgress: (done: number, total: number) => void;
 }
 
 export interface CheckResult {
   file: string;
-  /** The migration that its tables are at. */
+  /** The last migration that its tables have. */
   migration: string;
-  /** The migrations of this version that it lacks. */
+  /** The migrations of this version that the backup lacks. */
   pending: string[];
-  /** Its webhooks, and how many of their secrets the keys here do not decrypt. */
+  /** The number of its webhooks, and how many of their secrets the local keys do not decrypt. */
   webhooks: Pick<StoredSecrets, 'total' | 'unreadable'>;
-  /** The deployment that it belongs to, where that is another one than here: it would get the same webhooks. */
+  /** The deployment that the backup belongs to, if it is another one: it would get the same webhooks. */
   heldOf: string | null;
 }
 
 export interface RestoreResult extends CheckResult {
   database: string;
-  /** Where the database is now that was there; null if there was none. */
+  /** The new path of the former database; null if none existed. */
   kept: string | null;
 }
 
@@ -78,14 +78,14 @@ const resultOf = (
   };
 };
 
-/** The file of a backup, as a whole path. @throws BackupError */
+/** The absolute path of a backup file. @throws BackupError */
 const backupAt = (path: string): string => {
   const file = resolve(path);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new BackupError(`There is no file ${file}.`);
   return file;
 };
 
-/** Looks through a backup, and changes nothing. @throws BackupError */
+/** Inspects a backup and changes nothing. @throws BackupError */
 export const checkBackup = async (
   path: string,
   { known, secrets, place }: Pick<RestoreOptions, 'known' | 'secrets' | 'place'>,
@@ -101,7 +101,7 @@ export const checkBackup = async (
   }
 };
 
-/** Where a database is: what a link leads to, or where it is to be. @throws BackupError when its folder is missing */
+/** The path of a database, existing or not; links are resolved. @throws BackupError when its folder is missing */
 const placeOf = (path: string): string => {
   if (isThere(path)) return realpathSync(path);
   const folder = dirname(path);
@@ -112,7 +112,7 @@ const placeOf = (path: string): string => {
   return join(realpathSync(folder), basename(path));
 };
 
-/** Keeps others out of the database, if there is one. @throws BackupError when that is not possible */
+/** Locks an existing database against other processes. @throws BackupError when that is not possible */
 const takeOver = (database: string): (() => void) => {
   const [beside] = companionsOf(database);
   if (!isThere(database)) {
@@ -135,7 +135,7 @@ const takeOver = (database: string): (() => void) => {
   }
 };
 
-/** Gives a restored file the owner and the mode of the one before; as root, at least the owner of the folder. */
+/** Gives a restored file the owner and mode of the former file; without one, root gives it the owner of the folder. */
 const adopt = (path: string, before: Stats | undefined, folder: string): void => {
   const { uid, gid } = before ?? statSync(folder);
   const own = statSync(path);
@@ -144,13 +144,13 @@ const adopt = (path: string, before: Stats | undefined, folder: string): void =>
   if (before) chmodSync(path, before.mode & 0o777);
 };
 
-/** The name under which the database that was there is kept. */
+/** The name under which the former database is kept. */
 const keptName = (database: string): string =>
   `${database}.before-restore-${currentDate()
     .toISOString()
     .replaceAll(/[-:]|(?=\.)/g, '')}`;
 
-/** A second name of the database, left by one who was killed before it lost the first. */
+/** Removes second names of the database, which a killed process left before it removed the first. */
 const forgetSecondNames = (database: string): void => {
   const folder = dirname(database);
   for (const name of readdirSync(folder)) {
@@ -165,7 +165,7 @@ const keep = (database: string, kept: string): void => {
     linkSync(database, kept);
   } catch (error) {
     if (['EEXIST', 'ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    // A file system without links.
+    // The file system has no links.
     renameSync(database, kept);
   }
 };
@@ -176,7 +176,7 @@ const unkeep = (database: string, kept: string): void => {
   forgetSecondNames(database);
 };
 
-/** Puts a file in the place of the database that is there, which is kept under another name. @throws whatever prevents it */
+/** Puts a file in place of the existing database and keeps that under another name. @throws whatever prevents it */
 const replace = (database: string, kept: string, partial: Partial): void => {
   forgetSecondNames(database);
   keep(database, kept);
@@ -190,8 +190,8 @@ const replace = (database: string, kept: string, partial: Partial): void => {
 };
 
 /**
- * Replaces a database that no process uses with a backup, atomically and after checking it. The former file is kept beside
- * it. @throws BackupError
+ * Replaces a database that no process uses with a backup, after checking it and atomically. The former file is kept
+ * beside it. @throws BackupError
  */
 export const restore = async ({
   database: path,

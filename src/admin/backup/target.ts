@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { BackupError } from './errors.ts';
 
 /**
- * Deletes the oldest backups of a series, so that `keep` are left, and returns their paths. Goes by the times in their names;
- * leaves all other files alone, and always the new one.
+ * Deletes the oldest backups of a series except `keep` of them, and returns their paths. The times in their names
+ * decide. It never deletes the new backup or any other file.
  */
 export const prune = (series: Series, newest: string, keep: number): string[] => {
   const others = readdirSync(series.folder)
@@ -18,7 +18,7 @@ export const prune = (series: Series, newest: string, keep: number): string[] =>
   return old;
 };
 
-/** The backups of a database in a folder, which this service has named. */
+/** The backups of a database in a folder that this service named. */
 export interface Series {
   folder: string;
   /** The name of the database. */
@@ -27,7 +27,7 @@ export interface Series {
   ending: string;
 }
 
-/** A place for a backup: a file, or a folder that holds those of a database by their times. */
+/** The target of a backup: a file, or a folder in which a database's backups are named by their times. */
 type Target = { file: string; series?: never } | { file: string; series: Series };
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -35,7 +35,7 @@ const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: fal
 /** `20261125T031500Z` */
 const stampOf = (time: Date): string => time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
-/** Finds the file for a backup; in a folder it gets the name of the database and the time. */
+/** Finds the file for a backup; in a folder, its name consists of the name of the database and the time. */
 export const targetOf = (path: string, { name, ending }: Omit<Series, 'folder'>, now: Date): Target => {
   if (!isFolder(path)) return { file: path };
   const series = { folder: path, name: name.replaceAll(/[^\w.-]/g, '_'), ending };
@@ -48,7 +48,7 @@ const escaped = (text: string): string => text.replaceAll(/[.-]/g, String.raw`\$
 const isOfSeries = ({ name, ending }: Series, fileName: string): boolean =>
   new RegExp(`^${escaped(name)}-\\d{8}T\\d{6}Z${escaped(ending)}$`).test(fileName);
 
-/** Checks that a file can be written there. @throws BackupError */
+/** Checks that the file can be written. @throws BackupError */
 export const checkPlace = (file: string, isForced: boolean): void => {
   if (!isFolder(dirname(file))) throw new BackupError(`There is no folder ${dirname(file)}: make it first.`);
   const there = lstatSync(file, { throwIfNoEntry: false });

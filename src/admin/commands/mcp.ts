@@ -14,10 +14,10 @@ export const mcpCommand = command({
   run: async ({ key }) => {
     const config = readSettings({ logs: true });
     assertThere(config);
-    // Loading the server takes longer than any other command runs.
+    // Loading the server takes longer than any other command takes to run.
     const { serveMcp } = await import('../../app/mcp-stdio.ts');
     await serveMcp(config, key === '' ? undefined : key);
-    // Output that the client never reads would keep this process alive.
+    // Unread output would keep this process alive.
     if (process.stdout.writableLength > 0) process.exit();
   },
 });

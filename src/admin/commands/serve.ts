@@ -5,7 +5,7 @@ import { command, flag, option } from './shared/command.ts';
 import { assertThere, CommandError, describeFault, readSettings, USAGE } from './shared/common.ts';
 import { SEEDS } from '../../../openapi/kit/conformance/seed.ts';
 
-/** Loaded where there are metrics. */
+/** Loaded only if metrics are configured. */
 const statusDocuments: StatusDocuments = async (sources) =>
   (await import('../status/documents.ts')).statusDocuments(sources, describeFault);
 
@@ -28,10 +28,10 @@ export const serveCommand = command({
   examples: ['', '--sandbox', '--sandbox --seed 7'],
   run: async ({ sandbox, seed }) => {
     if (seed !== undefined && !sandbox) throw new CommandError('--seed is for a sandbox: add --sandbox.', USAGE);
-    // Loading the server takes longer than any other command runs.
+    // Loading the server takes longer than any other command takes to run.
     const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../sandbox/kit.ts')]);
     const config = readSettings({ logs: true });
-    // It would make an empty database, and say that all is well.
+    // Otherwise the service would create an empty database and seem to work.
     if (config.isReadOnly && !sandbox) assertThere(config);
     await serve(sandbox ? sandboxOf(config, seed) : config, { ...kit, statusDocuments });
   },

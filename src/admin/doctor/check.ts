@@ -1,9 +1,9 @@
 import { sleep } from '../../base/runtime.ts';
 
-/** How a check ended. `skipped`: there is nothing to check, or no way to. */
+/** The result of a check in a word. `skipped`: the check does not apply, or is not possible. */
 export type Health = 'ok' | 'warning' | 'failure' | 'skipped';
 
-/** The result of a check in a sentence, and the cure. */
+/** The result of a check in a sentence, and the remedy. */
 export interface Finding {
   health: Health;
   message: string;
@@ -18,14 +18,14 @@ export interface Diagnosis extends Finding {
 /** A check of the deployment. */
 export interface Check {
   name: string;
-  /** Whether it reads the tables of the service, which have to be there. */
+  /** Whether it reads the tables of the service, which must exist. */
   needsTables?: true;
-  /** Whether it takes as long as it takes. */
+  /** Whether it has no time limit. */
   isLong?: boolean;
   run: () => Promise<Finding> | Finding;
 }
 
-/** The time limit of a check: a server that vanished never answers. */
+/** The time limit of a check: a server that disappeared never answers. */
 const TIMEOUT_MS = 15_000;
 
 export const ok = (message: string): Finding => ({ health: 'ok', message });
@@ -38,7 +38,7 @@ const lateOf = async (signal: AbortSignal): Promise<Finding> => {
   return failure(`There was no answer within ${TIMEOUT_MS / 1000} s.`, 'Look at the server and the network between.');
 };
 
-/** Makes a check within its time. One that throws has failed: `describe` words its error. */
+/** Runs a check within its time limit. A check that throws has failed: `describe` words its error. */
 export const diagnose = async (
   { name, isLong, run }: Check,
   describe: (error: unknown) => string,

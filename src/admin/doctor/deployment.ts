@@ -31,7 +31,7 @@ const settings = (config: Config): Finding => {
       uid: process.getuid?.(),
       inContainer: inContainer(),
       countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
-      // Checks of their own.
+      // Other checks cover these two.
       lacksWebhookKey: false,
       isDurable: true,
       nodeVersion: process.versions.node,
@@ -53,7 +53,7 @@ const disk = async ({ databaseUrl }: Config): Promise<Finding> => {
   return bavail / blocks < FREE_WARNING ? warning(message, cure) : ok(message);
 };
 
-/** Judges the times in which Redis answered: where one was short enough, the machine may have been busy. */
+/** Judges the times in which Redis answered: if one was short enough, the machine may have been busy. */
 export const redisSpeed = (times: readonly number[], timeoutMs: number): Finding => {
   const inOrder = times.toSorted((a, b) => a - b);
   const median = inOrder[Math.floor(inOrder.length / 2)] ?? 0;
@@ -128,7 +128,7 @@ const mode = async ({ isReadOnly }: Config, db: Database): Promise<Finding> => {
 };
 
 const HOUR_MS = 3_600_000;
-/** A day, and time for the backup itself. */
+/** A day, and the time that the backup itself takes. */
 const OLD_BACKUP_HOURS = 36;
 
 const backup = async (db: Database): Promise<Finding> => {
@@ -199,7 +199,7 @@ const place = async (config: Config, db: Database): Promise<Finding> => {
   );
 };
 
-/** Checks of the settings, of this machine, and of the instances, in this order. */
+/** Checks of the settings, this machine and the instances, in this order. */
 export const deploymentChecks = (config: Config, db: Database, isDeep: boolean): Check[] => [
   { name: 'settings', run: () => settings(config) },
   { name: 'disk', run: () => disk(config) },

@@ -16,9 +16,9 @@ const consistency = async (db: Database): Promise<Finding> => {
 interface ExamineOptions {
   /** The most connections that a process opens. */
   perProcess: number;
-  /** Words an error. */
+  /** Describes an error in words. */
   describe: (error: unknown) => string;
-  /** Whether to look at all pages of an SQLite file. */
+  /** Whether to check all pages of an SQLite file. */
   isDeep?: boolean;
 }
 
@@ -28,7 +28,7 @@ const checksOf = (config: Config, db: Database, { perProcess, isDeep = false }: 
   { name: 'consistency', needsTables: true, run: () => consistency(db) },
 ];
 
-/** Learns the limits of the pools of a database when it is opened. */
+/** Records the limits of a database's pools when it is opened. */
 export class PoolLimits {
   readonly #usages: (() => PoolUsage)[] = [];
   readonly observer: DatabaseObserver = {
@@ -41,15 +41,15 @@ export class PoolLimits {
     coalesced: () => () => undefined,
   };
 
-  /** The most connections that all pools together open. */
+  /** The most connections that all pools open together. */
   get total(): number {
     return this.#usages.reduce((sum, usage) => sum + usage().limit, 0);
   }
 }
 
 /**
- * Checks a deployment, one thing after the other: its settings, the database and this machine, Redis, and the instances that
- * run. Changes nothing.
+ * Checks a deployment step by step: its settings, the database and this machine, Redis, and the running instances.
+ * Changes nothing.
  */
 export async function* examine(config: Config, db: Database, options: ExamineOptions): AsyncGenerator<Diagnosis> {
   let lacksTables = false;

@@ -31,7 +31,7 @@ const clock = ({ now }: ServerFacts, sentAt: number, answeredAt: number): Findin
   return skew > SKEW_WARNING_MS ? warning(message, cure) : ok(message);
 };
 
-/** Checks of how far each replica lags. */
+/** Checks the lag of each replica. */
 const replicaChecks = ({ databaseReadUrl, maxReplicaLagMs }: Config, db: Database): Check[] =>
   (databaseReadUrl === undefined ? [] : serverAddresses(databaseReadUrl)).map((address) => ({
     name: `replica ${placeOf(address)}`,
@@ -60,7 +60,7 @@ const replicaChecks = ({ databaseReadUrl, maxReplicaLagMs }: Config, db: Databas
     },
   }));
 
-/** Whether the server takes the connections of all instances. */
+/** Checks that the server accepts the connections of all instances. */
 const connections = (
   { connections: found }: ServerFacts,
   { perProcess, processes }: { perProcess: number; processes: number },
@@ -74,7 +74,7 @@ const connections = (
   return failure(message, `Set max_connections to more than ${needed}, or run fewer workers.`);
 };
 
-/** Checks of the database server and of how the service reaches it, in this order. `perProcess`: the most connections that a process opens. */
+/** Checks of the database server and its connections, in order. `perProcess`: the most that a process opens. */
 export const serverChecks = (config: Config, db: Database, perProcess: number): Check[] => {
   let asked: Promise<{ facts: ServerFacts | undefined; sentAt: number; answeredAt: number }> | undefined;
   const ask = async () => {

@@ -12,17 +12,17 @@ import { recordEvents } from '../../event/outbox/record.ts';
 import { lockUser } from '../../user/service.ts';
 import { commandOf } from './kinds.ts';
 
-/** Records cannot change hands: the message says why. */
+/** The error if records cannot be moved: the message says why. */
 export class MoveError extends Error {}
 
-/** The users between whom records change hands. */
+/** The former and the new owner of records. */
 interface Owners {
   from: string;
   to: string;
 }
 
 /**
- * Gives records of one user to another, hidden ones included, in one transaction. The new owner may change and delete
+ * Gives records of one user to another, including hidden ones, in one transaction. The new owner may change and delete
  * them from the commit on. @returns how many @throws MoveError, AppError USER_NOT_FOUND
  */
 export const moveRecords = (
@@ -35,9 +35,9 @@ export const moveRecords = (
   db.transaction(async (tx) => {
     const { table, countColumn, router } = kind;
     const among = In((await lockRows(tx, table, ids)).map(idFromBytes));
-    // Read again under the lock.
+    // The users are read again under the lock.
     const shown = await recordsIn(tx, kind).find({ select: { id: true }, where: { id: among, authorId: from } });
-    // One for each statement, since transformers change operators.
+    // Each statement needs its own operator, since transformers change operators.
     const which = () => ({ recordId: In(ids.map(idFromBytes)), authorId: from, kind: table });
     const hidden = await hiddenRecordsIn(tx).find({
       select: { recordId: true },
@@ -51,7 +51,7 @@ export const moveRecords = (
         `The records of ${id} are hidden with their author, who has to be shown first: users unsuspend ${id}`,
       );
     }
-    // One that is being shown again is in both.
+    // A record that is being shown again is in both tables.
     const moved = new Set([...shown.map(({ id }) => id), ...hidden.map(({ recordId }) => recordId)]);
     if (moved.size === 0) return 0;
     const now = currentDate();
@@ -66,7 +66,7 @@ export const moveRecords = (
     await hiddenRecordsIn(tx).update(which(), { authorId: to });
     const changes = shown.map(({ id }) => ({ type: `${router}.updated` as const, record: storedIdToBytes(id) }));
     await recordEvents(tx, changes, now);
-    // Ids alone: an erasure of either user finds no titles here.
+    // Only ids are recorded, so that an erasure of either user need not remove titles.
     await record(
       tx,
       { name, now },

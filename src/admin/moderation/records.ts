@@ -34,12 +34,12 @@ const stateOf = (kind: ContentKind, row: AnyRecord, tags: readonly TagName[], hi
   likes: row.likeCount,
   dislikes: row.dislikeCount,
   favorites: row.favoriteCount,
-  /** Whether the API does not show it, since it is hidden by itself or with its author. */
+  /** Whether the API does not show the record, since it is hidden by itself or with its author. */
   isHidden: hidden !== undefined,
-  /** Since when it is hidden by itself, and why. */
+  /** The time since when it is hidden by itself, and the reason. */
   hiddenAt: hidden?.hiddenAt?.toISOString() ?? null,
   hiddenReason: hidden?.reason ?? null,
-  /** Since when it is hidden with its author. */
+  /** The time since when it is hidden with its author. */
   authorHiddenAt: hidden?.authorHiddenAt?.toISOString() ?? null,
   createdAt: timeFromDb(row.createdAt),
   updatedAt: timeFromDb(row.updatedAt),
@@ -51,7 +51,7 @@ const stateOf = (kind: ContentKind, row: AnyRecord, tags: readonly TagName[], hi
   ),
 });
 
-/** A record, be it hidden. @throws AppError the kind's NOT_FOUND */
+/** A record, hidden or not. @throws AppError the kind's NOT_FOUND */
 export const readRecordState = async (
   db: Database,
   kind: ContentKind,
@@ -66,7 +66,7 @@ export const readRecordState = async (
   return stateOf(kind, hidden.row, tags, hidden.state);
 };
 
-/** Deletes a record, be it hidden, with all that hangs on it. Returns whether it was there. */
+/** Deletes a record, hidden or not, with all dependent data. Returns whether it existed. */
 export const deleteRecord = async (db: Database, removable: RemovableKind, id: string, by: Actor): Promise<boolean> => {
   const { kind } = removable;
   const key = idToBytes(id);

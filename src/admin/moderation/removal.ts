@@ -5,7 +5,7 @@ import type { RecordToDelete } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 
-/** Why records are removed or shown again, for the audit log. */
+/** The cause of a removal, or of showing records again, for the audit log. */
 interface Reason {
   by: Actor;
   action: string;
@@ -13,7 +13,7 @@ interface Reason {
   subject?: string;
   /** The state of the records afterwards, if they are only hidden. */
   after?: object;
-  /** Whether their ids alone are recorded, without titles. */
+  /** Whether only their ids are recorded, without titles. */
   isNameless?: boolean;
 }
 

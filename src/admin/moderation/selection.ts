@@ -8,19 +8,19 @@ import { searchText } from '../../search/text.ts';
 import { listHidden } from './hidden/read.ts';
 import { keptTagNames } from './hidden/snapshot.ts';
 
-/** Which records of a kind are meant: those for which all that is given holds. */
+/** Conditions on records of a kind: a record is selected if it satisfies all given ones. */
 export interface Selection {
   authorId?: string | undefined;
-  /** When they were published: at this instant or later, and before that one. */
+  /** The time of publication: `since` or later, and before `until`. */
   since?: Date | undefined;
   until?: Date | undefined;
-  /** Parts of the text that search goes by, all of which it holds. */
+  /** Parts of the search text, which must contain all of them. */
   terms?: readonly string[];
-  /** The reason for which a record is hidden by itself. */
+  /** The reason why a record is hidden by itself. */
   reason?: string | undefined;
 }
 
-/** A record that is meant. */
+/** A selected record. */
 interface Selected {
   id: string;
   createdAt: string;
@@ -28,16 +28,16 @@ interface Selected {
   title: string;
 }
 
-/** A hidden record that is meant. */
+/** A selected hidden record. */
 interface SelectedHidden extends Selected {
-  /** Since when it is hidden by itself, and why. */
+  /** The time since when it is hidden by itself, and the reason. */
   hiddenAt: string | null;
   hiddenReason: string | null;
-  /** Since when it is hidden with its author. */
+  /** The time since when it is hidden with its author. */
   authorHiddenAt: string | null;
 }
 
-/** Finds the records that are meant, part by part. */
+/** Yields the selected records in batches. */
 export type Select<Row = Selected> = (db: Database, kind: ContentKind, selection: Selection) => AsyncGenerator<Row[]>;
 
 /** Few enough that one transaction may change them. */
@@ -90,7 +90,7 @@ export const selectHidden: Select<SelectedHidden> = async function* (db, kind, s
   }
 };
 
-/** Records that their authors show, and those that are hidden with their authors only: to be hidden by themselves. */
+/** Records to hide by themselves: published records, and records that are hidden with their authors only. */
 export const selectToHide: Select = async function* (db, kind, selection) {
   yield* selectPublished(db, kind, selection);
   for await (const rows of selectHidden(db, kind, selection)) {
@@ -99,8 +99,8 @@ export const selectToHide: Select = async function* (db, kind, selection) {
 };
 
 /**
- * Hidden records to be shown again: those that are hidden by themselves, and those for which that was interrupted, which
- * have lost their reasons.
+ * Records to show again: records that are hidden by themselves, and records without a reason, for which showing was
+ * interrupted.
  */
 export const selectToShow: Select = async function* (db, kind, { reason, ...selection }) {
   for await (const rows of selectHidden(db, kind, selection)) {
@@ -110,7 +110,7 @@ export const selectToShow: Select = async function* (db, kind, { reason, ...sele
   }
 };
 
-/** Records, hidden ones included. */
+/** Records, including hidden ones. */
 export const selectAll: Select = async function* (db, kind, selection) {
   yield* selectPublished(db, kind, selection);
   yield* selectHidden(db, kind, selection);

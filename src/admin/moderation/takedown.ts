@@ -16,10 +16,10 @@ import type { HiddenSnapshot } from './hidden/snapshot.ts';
 import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
-/** A record cannot be shown again: the message says why. */
+/** The error if a record cannot be shown again: the message says why. */
 export class UnhideError extends Error {}
 
-/** Why records are hidden, and who does it. */
+/** The reason why records are hidden, and the operator who hides them. */
 interface Hiding {
   reason: string;
   by: Actor;
@@ -47,7 +47,7 @@ const traceOf = ({ table }: ContentKind, rows: readonly HiddenRecordRow[]) => ({
   },
 });
 
-/** Gives hidden records this reason. @returns how many had another one, or none */
+/** Sets this reason for hidden records. @returns how many had another one, or none */
 const changeReason = (
   db: Database,
   kind: ContentKind,
@@ -57,7 +57,7 @@ const changeReason = (
   db.transaction(async (tx) => {
     const rows = (await lockHidden(tx, kind, ids)).filter((row) => row.reason !== reason);
     if (rows.length === 0) return 0;
-    // An operator of each, since transformers change them.
+    // Each needs its own operator, since transformers change operators.
     const among = () => In(rows.map(({ recordId }) => recordId));
     await hiddenRecordsIn(tx).update({ recordId: among() }, { reason });
     await hiddenRecordsIn(tx).update({ recordId: among(), hiddenAt: IsNull() }, { hiddenAt: by.now });
@@ -66,8 +66,9 @@ const changeReason = (
   });
 
 /**
- * Hides records: they are in no list, search or count from the commit on, and fail with 404. Records that are hidden already
- * get this reason, and stay hidden when their authors' records are shown again. To be run again if it was interrupted.
+ * Hides records: no list, search or count includes them from the commit on, and requests for them fail with 404.
+ * Records that are hidden already get this reason, and stay hidden when their authors' records are shown again. Run it
+ * again if it was interrupted.
  * @returns how many were not hidden for this reason before
  */
 export const hideAll = async (
@@ -82,7 +83,7 @@ export const hideAll = async (
   return hidden === ids.length ? hidden : hidden + (await changeReason(db, kind, ids, { reason, by }));
 };
 
-/** As `hideAll`, for one. @throws AppError the kind's NOT_FOUND */
+/** As `hideAll`, for one record. @throws AppError the kind's NOT_FOUND */
 export const hideRecord = async (db: Database, removable: RemovableKind, id: string, hiding: Hiding): Promise<void> => {
   const { kind } = removable;
   const key = idToBytes(id);
@@ -91,9 +92,9 @@ export const hideRecord = async (db: Database, removable: RemovableKind, id: str
   throw new AppError(kind.notFound, { hint: id });
 };
 
-/** Ends that records of an author, who is locked, are hidden by themselves. @returns those to be shown */
+/** Locks an author and ends that these records are hidden by themselves. @returns those to be shown */
 const endHiding = async (tx: Transaction, kind: ContentKind, rows: readonly HiddenRecordRow[], by: Actor) => {
-  // Locked, so that the author's records are not hidden meanwhile.
+  // The lock prevents others from hiding the author's records meanwhile.
   const isHidden = (await lockUser(tx, rows[0]!.authorId)).hiddenAt !== null;
   const due = rows.filter(({ reason }) => reason !== null);
   if (due.length > 0) {
@@ -105,8 +106,8 @@ const endHiding = async (tx: Transaction, kind: ContentKind, rows: readonly Hidd
 };
 
 /**
- * Shows hidden records again, with the favorites, reactions and views that they had, unless their authors' records are
- * hidden. To be run again if it was interrupted. @returns how many are shown
+ * Shows hidden records with their favorites, reactions and views, unless their authors' records are hidden. Run it
+ * again if it was interrupted. @returns how many are shown
  */
 export const unhideAll = async (
   db: Database,
@@ -128,7 +129,7 @@ export const unhideAll = async (
   return shown.length;
 };
 
-/** As `unhideAll`, for one. @returns whether it is shown @throws UnhideError, AppError the kind's NOT_FOUND */
+/** As `unhideAll`, for one record. @returns whether it is shown @throws UnhideError, AppError the kind's NOT_FOUND */
 export const unhideRecord = async (db: Database, removable: RemovableKind, id: string, by: Actor): Promise<boolean> => {
   const { kind } = removable;
   const key = idToBytes(id);

@@ -9,7 +9,7 @@ import { snapshotOf } from './hidden/snapshot.ts';
 import { removableKinds } from './kinds.ts';
 
 const READ_AT_ONCE = 500;
-/** Few at once, since calls that publish records with one of these tags wait for the locks. */
+/** A small number, since calls that publish records with one of these tags wait for the locks. */
 const DELETED_AT_ONCE = 100;
 
 type TagId = Pick<TagRow, 'id'>;
@@ -17,7 +17,7 @@ type TagId = Pick<TagRow, 'id'>;
 const WITHOUT_RECORDS = { gameCount: 0, imagePostCount: 0 };
 const isMerged = ({ mergedInto }: TagRow): boolean => mergedInto !== null;
 
-/** The tags that hidden records have, but those of an author, and the tags that such tags were merged into. */
+/** The tags of hidden records, except an author's records, and the tags that such tags were merged into. */
 export const usedByHidden = async (db: Database, exceptAuthor = NIL_ID): Promise<Set<number>> => {
   const used = new Set<number>();
   const hidden = hiddenParts(db, () => ({ authorId: Not(exceptAuthor) }), { recordId: true, record: true });
@@ -35,17 +35,17 @@ export const readMerged = (db: Database) =>
     { id: number; mergedInto: number }[]
   >;
 
-/** The tags that are sought. */
+/** Conditions on unused tags. */
 interface UnusedTags {
-  /** Whether a tag that was merged into another tag counts as unused though that one has records. */
+  /** Whether a merged tag counts as unused although the tag that it was merged into has records. */
   merged?: boolean;
   /** An author whose hidden records do not count. */
   exceptAuthor?: string;
 }
 
 /**
- * The tags that no record has, hidden ones included; one that was merged into another tag is unused when that one is. The
- * merged ones come first.
+ * The tags that no record has, hidden or not. A merged tag is unused if the tag that it was merged into is unused.
+ * Merged tags come first.
  */
 export const findUnusedTags = async (
   db: Database,
@@ -70,7 +70,7 @@ export const findUnusedTags = async (
   return [...found.filter(isMerged), ...found.filter((tag) => !isMerged(tag))];
 };
 
-/** Locks those of some tags that no record and no other tag refers to. */
+/** Locks these tags, and returns the tags that no record and no other tag refers to. */
 const lockUnused = async (tx: Transaction, tags: readonly TagId[]): Promise<TagRow[]> => {
   const locked = await tagsIn(tx).find({
     where: { id: In(tags.map(({ id }) => id)), ...WITHOUT_RECORDS },
@@ -80,12 +80,12 @@ const lockUnused = async (tx: Transaction, tags: readonly TagId[]): Promise<TagR
   if (locked.length === 0) return [];
   const ids = locked.map(({ id }) => id);
   const used = new Set<number>();
-  // A counter may have drifted.
+  // The links decide, since a counter may have drifted.
   for (const { kind } of removableKinds) {
     const links = await tagLinksIn(tx, kind).find({ select: { tagId: true }, where: { tagId: In(ids) } });
     for (const { tagId } of links) used.add(tagId);
   }
-  // A tag that was merged into one of them goes with it, or keeps it.
+  // A tag that was merged into one of these is deleted with it, or keeps it.
   const going = new Set(ids.filter((id) => !used.has(id)));
   for (const { id, mergedInto } of await tagsIn(tx).findBy({ mergedInto: In(ids) })) {
     if (mergedInto !== null && !going.has(id)) used.add(mergedInto);
@@ -94,8 +94,8 @@ const lockUnused = async (tx: Transaction, tags: readonly TagId[]): Promise<TagR
 };
 
 /**
- * Deletes those of some tags that are unused still. With an actor, an entry in the audit log names them. Safe beside a
- * running service. @returns the deleted tags
+ * Deletes the given tags that are still unused. With an actor, an entry in the audit log names them. Safe while the
+ * service runs. @returns the deleted tags
  */
 export const deleteUnusedTags = async (db: Database, tags: readonly TagId[], by?: Actor): Promise<TagRow[]> => {
   const deleted: TagRow[] = [];

@@ -4,19 +4,19 @@ import type { Database } from '../../db/database.ts';
 import { AFTER_TYPES, typeCounter } from '../../game/service.ts';
 
 const DELETED_AT_ONCE = 100;
-/** The counter of games without a type, which stays. */
+/** The counter of games without a type, which is never deleted. */
 const UNTYPED = typeCounter(null);
 
-/** The names of the counters of types that no game has, hidden ones aside, which bring their types with them. */
+/** The counters of types that no shown game has. Hidden games bring their types with them. */
 const findUnused = async (db: Database): Promise<string[]> => {
   const where = { name: And(MoreThan(UNTYPED), LessThan(AFTER_TYPES)), n: 0 };
   return (await countersIn(db).find({ where, order: { name: 'ASC' } })).map(({ name }) => name);
 };
 
-/** How many types of games no game has. */
+/** The number of types that no game has. */
 export const countUnusedTypes = async (db: Database): Promise<number> => (await findUnused(db)).length;
 
-/** Deletes the counters of types that no game has: publishing makes one anew. @returns how many */
+/** Deletes the counters of types that no game has: publishing creates them again. @returns how many */
 export const deleteUnusedTypes = async (db: Database): Promise<number> => {
   const names = await findUnused(db);
   let deleted = 0;

@@ -31,11 +31,11 @@ type ModeratedProfile = ReturnType<typeof userProfileView>;
 const COUNTS = ['games', 'imagePosts', 'hiddenGames', 'hiddenImagePosts', 'engagement', 'keys'] as const;
 export type UserCounts = Record<(typeof COUNTS)[number], number>;
 
-/** The counts alone; without a state, those of a user who has nothing. */
+/** The counts alone; if the user has no state, the counts of a user who has nothing. */
 export const countsOf = (state?: UserCounts): UserCounts =>
   Object.fromEntries(COUNTS.map((name) => [name, state?.[name] ?? 0])) as UserCounts;
 
-/** A user as operators see them. */
+/** A user as operators see it. */
 interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePostCount'>, UserCounts {
   suspendedAt: string | null;
   hiddenAt: string | null;
@@ -89,8 +89,8 @@ const changeStatus = (db: Database, id: string, by: Actor, action: string, wante
   });
 
 /**
- * Makes all instances refuse the keys of a user within a second; with `hide`, hides all games and image posts of the user.
- * Run it again if it was interrupted. It also hides records that are published meanwhile: it looks again after `settle`.
+ * Makes all instances refuse the keys of a user within a second; with `hide`, hides the user's games and image posts,
+ * and again after `settle`, since some may be published meanwhile. Run it again if it was interrupted.
  * @returns how many records it hid @throws AppError USER_NOT_FOUND
  */
 export const suspendUser = async (
@@ -116,8 +116,8 @@ export const suspendUser = async (
 };
 
 /**
- * Lifts a suspension, and shows the records again that were hidden with the user, with the favorites and reactions they had.
- * Records that are hidden by themselves stay so. To be run again if it was interrupted.
+ * Lifts a suspension, and shows the records that were hidden with the user, with their favorites and reactions. Records
+ * that are hidden by themselves stay hidden. Run it again if it was interrupted.
  * @returns how many records it showed @throws AppError USER_NOT_FOUND
  */
 export const unsuspendUser = async (db: Database, id: string, by: Actor): Promise<number> => {
@@ -132,7 +132,7 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
   return shown;
 };
 
-/** Whether nothing of a user is left but the row, which is locked, and keys. */
+/** Whether the user has nothing left except keys and the row, which is locked. */
 const isBare = async (tx: Transaction, id: string): Promise<boolean> => {
   for (const { kind } of removableKinds) {
     if (await recordsIn(tx, kind).findOne({ select: { id: true }, where: { authorId: id } })) return false;
@@ -148,7 +148,7 @@ interface Deletion {
   before: object;
 }
 
-/** Deletes a user who has nothing left. Returns whether that was so. */
+/** Deletes a user who has nothing left. Returns whether it did. */
 const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Deletion): Promise<boolean> =>
   db.transaction(async (tx) => {
     await lockUser(tx, id);
@@ -167,14 +167,14 @@ const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Del
   });
 
 /**
- * Deletes a user with all that they have published, their favorites and reactions, and their keys, part by part, so that
- * no transaction is long. It suspends the user first, so that nothing is added meanwhile. To be run again if it was
- * interrupted. @throws AppError USER_NOT_FOUND
+ * Deletes a user with all records, favorites, reactions and keys, in batches, so that no transaction is long. It first
+ * suspends the user, so that nothing is added meanwhile. Run it again if it was interrupted.
+ * @throws AppError USER_NOT_FOUND
  */
 export const deleteUser = async (db: Database, id: string, by: Actor): Promise<void> =>
   deleteAs(db, id, by, { action: 'users delete', before: await readUserState(db, id) });
 
-/** As `deleteUser`, by this action; as `users erase`, it records no names. @throws AppError USER_NOT_FOUND */
+/** As `deleteUser`, recorded as this action; `users erase` records no names. @throws AppError USER_NOT_FOUND */
 export const deleteAs = async (db: Database, id: string, by: Actor, deletion: Deletion): Promise<void> => {
   const { action } = deletion;
   const key = storedIdToBytes((await readUser(db, id)) && id);

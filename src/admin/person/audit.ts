@@ -6,9 +6,9 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { NIL_ID } from '../../db/values.ts';
 
-/** Takes the place of a name. */
+/** Replaces a name. */
 const ERASED = '[erased]';
-/** A map whose names are texts of a user, too. */
+/** A map whose keys are texts of a user, too. */
 const LINKS = 'socialLinks';
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
@@ -19,12 +19,12 @@ type State = Record<string, unknown>;
 const isState = (value: unknown): value is State =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The user whose a part of an entry is, if it says so. */
+/** The user who owns a part of an entry, if the part names one. */
 const ownerOf = ({ authorId, userId }: State): unknown => authorId ?? userId;
 
 const isKept = (text: string): boolean => ID.test(text) || TIME.test(text) || scopes.some((scope) => scope === text);
 
-/** A value without its texts: ids, times, scopes and numbers stay. */
+/** Erases the texts in a value; ids, times, scopes and numbers stay. */
 const withoutTexts = (value: unknown): unknown => {
   if (typeof value === 'string') return isKept(value) ? value : ERASED;
   if (Array.isArray(value)) return value.map(withoutTexts);
@@ -34,7 +34,7 @@ const withoutTexts = (value: unknown): unknown => {
   );
 };
 
-/** Changes those parts of a value that `isMeant` accepts; leaves those out that become undefined. */
+/** Changes the parts of a value that `isMeant` accepts; removes parts that become undefined. */
 const changeParts = (value: unknown, isMeant: (part: State) => boolean, change: (part: State) => unknown): unknown => {
   if (Array.isArray(value))
     return value.map((item) => changeParts(item, isMeant, change)).filter((item) => item !== undefined);
@@ -50,27 +50,27 @@ const hasPart = (value: unknown, isMeant: (part: State) => boolean): boolean => 
   return isState(value) && (isMeant(value) || hasPart(Object.values(value), isMeant));
 };
 
-/** An entry with other states before and after its act, which are stored as JSON. */
+/** Changes the states before and after the act of an entry, which are stored as JSON. */
 const mapStates = (entry: AuditRow, change: (state: unknown) => unknown): AuditRow => {
   const changed = (stored: string | null): string | null =>
     stored === null ? null : JSON.stringify(change(JSON.parse(stored)));
   return { ...entry, before: changed(entry.before), after: changed(entry.after) };
 };
 
-/** Whether an entry also tells of other users. */
+/** Whether an entry also describes other users. */
 const isShared = ({ before, after }: AuditRow, userId: string): boolean =>
   [before, after].some(
     (stored) =>
       stored !== null && hasPart(JSON.parse(stored), (part) => ![undefined, userId].includes(ownerOf(part) as string)),
   );
 
-/** An entry without the names and texts of a user whom it tells of. */
+/** Erases a user's names and texts from an entry that describes the user. */
 const withoutUser = (entry: AuditRow, userId: string): AuditRow =>
   isShared(entry, userId)
     ? mapStates(entry, (state) => changeParts(state, (part) => ownerOf(part) === userId, withoutTexts))
     : mapStates(entry, withoutTexts);
 
-/** An entry about a user without what it tells of others. */
+/** Removes the parts about others from an entry about a user. */
 export const onlyAbout = (entry: AuditRow, userId: string): AuditRow =>
   mapStates(entry, (state) =>
     changeParts(
@@ -82,7 +82,7 @@ export const onlyAbout = (entry: AuditRow, userId: string): AuditRow =>
 
 const isTag = (part: State): boolean => typeof part['slug'] === 'string';
 
-/** An entry without the names of tags. */
+/** Erases the names of tags from an entry. */
 const withoutTags = (entry: AuditRow, slugs: ReadonlySet<string>): AuditRow => {
   const isGone = slugs.has(entry.subject.replace(/^tag /, ''));
   const withoutName = (part: State): unknown => (slugs.has(String(part['slug'])) ? withoutTexts(part) : part);
@@ -96,7 +96,7 @@ const withoutTags = (entry: AuditRow, slugs: ReadonlySet<string>): AuditRow => {
 
 type Condition = FindOptionsWhere<AuditRow>;
 
-/** The entries of the audit log that one of the conditions holds for, oldest first, part by part. */
+/** The entries of the audit log that satisfy one of the conditions, oldest first, in batches. */
 const entriesWhere = (reader: Reader, conditions: () => Condition[]): AsyncGenerator<AuditRow[]> =>
   inParts(entriesIn(reader), { key: 'id', first: NIL_ID, take: READ_AT_ONCE }, (later) => ({
     where: conditions().map((condition) => ({ ...condition, id: later() })),
@@ -107,15 +107,15 @@ const about = (userId: string): Condition[] => {
   return [{ subject: Like(names) }, { before: Like(names) }, { after: Like(names) }];
 };
 
-/** The entries that tell of a user: who did what to the user, the user's keys, or the user's records. */
+/** The entries that describe acts on a user, the user's keys, or the user's records. */
 export const entriesAbout = (reader: Reader, userId: string): AsyncGenerator<AuditRow[]> =>
   entriesWhere(reader, () => about(userId));
 
-/** Whether a user was deleted, by an entry that tells of it. */
+/** Whether an entry records that a user was deleted. */
 export const isDeleted = (reader: Reader, userId: string): Promise<boolean> =>
   entriesIn(reader).existsBy({ subject: `user ${userId}`, action: In(['users delete', 'users erase']) });
 
-/** How many entries tell of a user. */
+/** The number of entries that describe a user. */
 export const countEntriesAbout = (reader: Reader, userId: string): Promise<number> =>
   entriesIn(reader).countBy(about(userId));
 
@@ -127,7 +127,7 @@ const rewrite = async (tx: Transaction, entries: readonly AuditRow[]): Promise<v
 };
 
 /**
- * Takes the names and texts of a user, and the names of tags, out of the audit log; the entries stay. @returns how many
+ * Erases the names and texts of a user, and the names of tags, from the audit log; the entries stay. @returns how many
  * entries were changed
  */
 export const eraseNames = async (db: Database, userId: string, slugs: ReadonlySet<string>): Promise<number> => {

@@ -22,20 +22,20 @@ interface ErasureOptions {
   by: Actor;
   /** Whether to rewrite an SQLite file, so that it holds nothing of deleted rows. */
   vacuum: boolean;
-  /** Is told of each step when it begins. */
+  /** Called at the beginning of each step. */
   onStep?: (step: string) => void;
   settle?: () => Promise<unknown>;
-  /** How long searches may go on that read the index as it was. */
+  /** The time for which searches may continue to read the old state of the index. */
   graceMs?: number;
 }
 
-/** The counts of an erasure that is done. */
+/** The counts of a completed erasure. */
 interface Erased extends ErasureCounts {
   /** Whether the file of the database was rewritten. */
   vacuumed: boolean;
 }
 
-/** Deletes a user, if that was not done before. @returns what there was @throws AppError USER_NOT_FOUND */
+/** Deletes a user, unless this is done already. @returns what there was @throws AppError USER_NOT_FOUND */
 const deleteNow = async (db: Database, id: string, by: Actor): Promise<UserCounts> => {
   const before = await readUserCounts(db, id);
   if (before !== NOTHING) await deleteAs(db, id, by, { action: 'users erase', before });
@@ -43,10 +43,10 @@ const deleteNow = async (db: Database, id: string, by: Actor): Promise<UserCount
 };
 
 /**
- * Erases a user: deletes the user as `deleteUser` does, and removes what that leaves: answers stored for repetitions, tags and
- * types that no other record has, names in the audit log, texts in the search index, and on SQLite the deleted rows in the
- * file. It does so part by part; only the rewriting of an SQLite file keeps others from writing. To be run again if it was
- * interrupted, also for a user who was deleted before. @throws AppError USER_NOT_FOUND
+ * Erases a user: deletes the user as `deleteUser` does, and removes the remains: answers stored for repetitions, unused
+ * tags and types, names in the audit log, texts in the search index, and on SQLite the deleted rows in the file. Works
+ * in batches; only the rewriting of an SQLite file blocks other writers. Run it again if it was interrupted, also for a
+ * user who was deleted before. @throws AppError USER_NOT_FOUND
  */
 export const eraseUser = async (
   db: Database,
@@ -62,7 +62,7 @@ export const eraseUser = async (
   const events = await eraseFromEvents(db, id);
   onStep('tags, types and names in the audit');
   const unused = await findUnusedTags(db);
-  // Before the tags go, so that an erasure that is run again still knows them.
+  // Names are erased before the tags are deleted, so that a repeated erasure still knows the tags.
   const slugs = new Set(unused.map(({ slug }) => slug));
   const auditEntries = await eraseNames(db, id, slugs);
   await eraseSlugs(db, slugs);
@@ -73,7 +73,7 @@ export const eraseUser = async (
   const indexer = new Indexer(db, searchKinds, undefined, { ...defaultSizes, graceMs });
   await indexer.purge();
   const counts = { ...deleted, answers, events, auditEntries, tags, types };
-  // It spans minutes.
+  // An erasure takes minutes.
   const end = { name: by.name, now: currentDate() };
   await db.transaction((tx) => record(tx, end, { action: 'users erase', subject: `user ${id}`, after: counts }));
   if (vacuum) onStep('the file of the database');

@@ -25,12 +25,12 @@ import { listOwnWebhooks } from '../../event/webhook/webhooks.ts';
 const FORMAT = 'content-gateway-user';
 const VERSION = 1;
 const AT_ONCE = 100;
-/** All days for which the uses of keys are kept, and more. */
+/** A number of days that includes all days for which the uses of keys are kept. */
 const DAYS = 36_500;
 
 type ExportedRow = StoredGame & StoredImagePost & ExportedRecord;
 
-/** A kind of records, its name in the export, and how its rows are shown. */
+/** A kind of records, its name in the export, and the function that formats its rows. */
 interface ExportedKind {
   name: 'games' | 'imagePosts';
   of: 'game' | 'image';
@@ -79,7 +79,7 @@ async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: 
 
 type Mark = HiddenMarkRow['mark'];
 
-/** The records that a user marked in a table of each kind, those that are hidden after the others, part by part. */
+/** The records that a user marked, from a table of each kind, in batches; hidden records follow the others. */
 async function* marksOf(
   db: Database,
   userId: string,
@@ -104,7 +104,7 @@ async function* marksOf(
   }
 }
 
-/** The keys of a user, with the uses and failed calls of each; their hashes stay in the database. */
+/** The keys of a user, with the uses and failed calls of each; the export omits their hashes. */
 async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<object[]> {
   for (const { userId: _, ...key } of await listKeys(db, id)) {
     const [used] = await readConsumerUses(db, { now, days: DAYS, consumers: [keyConsumer(key.id)] });
@@ -114,7 +114,7 @@ async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<obje
   }
 }
 
-/** The audit entries about a user, without the operators' names and what the entries tell of others. */
+/** The audit entries about a user, without the operators' names and the parts about others. */
 async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> {
   for await (const entries of entriesAbout(db, userId)) {
     yield entries
@@ -150,7 +150,7 @@ async function* listText(
 }
 
 /**
- * All that is stored about a user as the text of one JSON object, part by part: profile, records, favorites, reactions, keys,
+ * Yields all stored data of a user as one JSON object, in parts: profile, records, favorites, reactions, keys,
  * webhooks, consumer contracts and audit entries. @throws AppError USER_NOT_FOUND, before the first part
  */
 export async function* exportUser(db: Database, id: string, now = currentDate()): AsyncGenerator<string> {
@@ -168,7 +168,7 @@ export async function* exportUser(db: Database, id: string, now = currentDate())
     marksOf(db, id, ({ reactionTable }) => reactionTable, ['like', 'dislike']),
   );
   yield* listText('keys', keysOf(db, id, now));
-  // Their secrets stay in the database.
+  // The export omits their secrets.
   yield* listText('webhooks', [await listOwnWebhooks(db, id)]);
   yield* listText('consumerContracts', inLists(contractsOf(db, id)));
   yield* listText('auditEntries', auditOf(db, id));

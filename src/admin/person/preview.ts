@@ -17,20 +17,20 @@ import { countAnswers } from './remains.ts';
 export interface ErasureCounts extends UserCounts {
   /** Answers that are stored for repetitions. */
   answers: number;
-  /** Events that name the user as the one who made the change, and lose that. */
+  /** Events that name the user as the maker of the change; the erasure removes the name. */
   events: number;
-  /** Entries of the audit log that lose names; they stay themselves. */
+  /** Entries of the audit log that lose names; the entries themselves stay. */
   auditEntries: number;
   /** Tags, and types of games, that no other user's records have. */
   tags: number;
   types: number;
 }
 
-/** How many records of an author have each tag, of a kind. */
+/** For a kind, the number of an author's records with each tag. */
 const countOwn = (db: Database, authorId: string) =>
   Promise.all(
     removableKinds.map(async ({ kind: { table, tagTable, foreignKey } }) => {
-      // Counted by the engine: an author may have very many records.
+      // The engine counts: an author may have very many records.
       const rows = await db.read<{ id: number; n: number }>(
         `SELECT l.tag_id AS id, COUNT(*) AS n FROM ${table} r JOIN ${tagTable} l ON l.${foreignKey} = r.id
         WHERE r.author_id = ? GROUP BY l.tag_id`,
@@ -40,7 +40,7 @@ const countOwn = (db: Database, authorId: string) =>
     }),
   );
 
-/** How many tags are on an author's published records only, with those that were merged into these. */
+/** The number of tags that only an author's published records have, including tags that were merged into these. */
 const countOwnTags = async (db: Database, authorId: string): Promise<number> => {
   const [games, posts] = (await countOwn(db, authorId)) as [Map<number, number>, Map<number, number>];
   const used = await usedByHidden(db, authorId);
@@ -55,7 +55,7 @@ const countOwnTags = async (db: Database, authorId: string): Promise<number> => 
   return own.size + merged.filter(({ id, mergedInto }) => own.has(mergedInto) && !used.has(id)).length;
 };
 
-/** How many types of games an author's games only have. */
+/** The number of types that only an author's games have. */
 const countOwnTypes = async (db: Database, authorId: string): Promise<number> => {
   const own = new Map((await countGamesByType(db, authorId)).map(({ type, n }) => [typeCounter(type), n]));
   own.delete(typeCounter(null));
@@ -70,7 +70,7 @@ const countOwnTypes = async (db: Database, authorId: string): Promise<number> =>
 /** The counts of a user who was deleted before. */
 export const NOTHING = countsOf();
 
-/** The counts of a user; `NOTHING` for one who was deleted before, but left traces. @throws AppError USER_NOT_FOUND */
+/** The counts of a user; `NOTHING` for a deleted user who left traces. @throws AppError USER_NOT_FOUND */
 export const readUserCounts = async (db: Database, id: string): Promise<UserCounts> => {
   try {
     return countsOf(await readUserState(db, id));
@@ -81,7 +81,7 @@ export const readUserCounts = async (db: Database, id: string): Promise<UserCoun
   }
 };
 
-/** Counts what the erasure of a user would take away. @throws AppError USER_NOT_FOUND */
+/** Counts the data that the erasure of a user would remove. @throws AppError USER_NOT_FOUND */
 export const previewErasure = async (db: Database, id: string): Promise<ErasureCounts> => {
   const counts = await readUserCounts(db, id);
   const unusedTags = await findUnusedTags(db, { exceptAuthor: id });

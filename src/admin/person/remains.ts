@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const HOURS = 26;
 const MARKS_AT_ONCE = 500;
 
-/** The answers of a user's calls; instances of earlier versions stored them without the user, whose id is in them. */
+/** The answers of a user's calls; earlier versions stored them without the user, but with the id in the text. */
 const ownOf = (userId: string): FindOptionsWhere<IdempotencyRow>[] => [
   { userId },
   { userId: IsNull(), answer: Like(`%${userId}%`) },
@@ -19,7 +19,7 @@ const ownOf = (userId: string): FindOptionsWhere<IdempotencyRow>[] => [
 export const countAnswers = (reader: Reader, userId: string): Promise<number> =>
   idempotencyRecordsIn(reader).countBy(ownOf(userId));
 
-/** Deletes the answers of a user's calls that are stored for repetitions, some at once, hour by hour. @returns how many */
+/** Deletes the stored answers of a user's calls in small batches, hour by hour. @returns how many */
 export const deleteAnswers = async (db: Database, userId: string, now: Date): Promise<number> => {
   const hours = Array.from({ length: HOURS }, (_, hour) => new Date(now.getTime() - hour * HOUR_MS));
   const bounds = [new Date('9999-12-31T23:59:59.999Z'), ...hours, new Date(0)];

@@ -19,8 +19,8 @@ const isOfRecords = (name: string): boolean =>
   name === gameKind.table || name === imageKind.table || (name >= typeCounter(null) && name < AFTER_TYPES);
 
 /**
- * The rows of `counters` that count records, those included that are missing. One statement, so that one server sees both sides
- * in one state. The cast keeps MySQL from making decimals, which arrive as texts, of signed and unsigned numbers.
+ * The rows of `counters` that count records, including missing ones. One statement, so that one server reads both sides
+ * in one state. The cast keeps MySQL from turning signed and unsigned numbers into decimals, which arrive as texts.
  */
 const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
   const rows = await reader.read<{ name: string; n: number; actual: number }>(
@@ -42,7 +42,7 @@ const isWrong = ({ stored, actual }: NamedCounter): boolean => stored !== actual
 const compareNamed = async (tx: Transaction, names: readonly string[]): Promise<NamedCounter[]> =>
   (await compareCounters(tx)).filter(({ name }) => names.includes(name));
 
-/** Locks counters, and returns the names of those that are there. */
+/** Locks counters, and returns the names of existing ones. */
 const lock = async (tx: Transaction, names: readonly string[]): Promise<Set<string>> => {
   const found = await countersIn(tx).find({
     where: { name: In(names) },
@@ -67,14 +67,14 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
   }
 };
 
-/** The counters among these that still differ when they are locked. */
+/** The counters among these that still differ after they are locked. */
 const stillWrong = async (tx: Transaction, seen: readonly NamedCounter[]): Promise<NamedCounter[]> => {
   const names = seen.map(({ name }) => name);
   await lock(tx, names);
   return readUntilStable(tx, async () => (await compareNamed(tx, names)).filter(isWrong));
 };
 
-/** Compares the counters of all records, and of those of each type, and corrects those that are wrong if asked to. */
+/** Compares the counters of all records and of each type of records, and corrects wrong ones if asked to. */
 export const checkCounters = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
   const wrong = await recheckOnShards(db, (await compareCounters(db)).filter(isWrong), stillWrong);
   if (fix && wrong.length > 0) await db.transaction((tx) => repairCounters(tx, wrong));

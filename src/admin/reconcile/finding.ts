@@ -1,8 +1,8 @@
-/** Something stored that differs from the rows it stands for. */
+/** A stored value that differs from the rows that it summarizes. */
 export interface CountDifference {
   /** `games.like_count`, `counters.n`, `search.games`. */
   field: string;
-  /** The id of the row that is wrong. */
+  /** The id of the wrong row. */
   id: string;
   stored: number | string;
   actual: number | string;
@@ -11,9 +11,9 @@ export interface CountDifference {
 /** The differences of a kind. */
 export interface ReconcileFinding {
   field: string;
-  /** How many there are. */
+  /** The number of differences. */
   total: number;
-  /** The first of them. */
+  /** The first differences. */
   samples: CountDifference[];
 }
 

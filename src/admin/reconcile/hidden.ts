@@ -8,7 +8,7 @@ import type { CountDifference } from './finding.ts';
 
 const READ_AT_ONCE = 500;
 
-/** The ids that a query with a parameter for the last one yields, part by part: SQL, whose joins leave few of many rows. */
+/** Yields the ids that a query finds after a last id, in batches: SQL, whose joins leave few of many rows. */
 async function* idsOf(db: Database, sql: string, parameters: readonly string[] = []): AsyncGenerator<Bytes[]> {
   for (let after: Bytes = Buffer.alloc(0); ;) {
     const rows = await db.read<{ id: Bytes }>(`${sql} LIMIT ${READ_AT_ONCE}`, [after, ...parameters]);
@@ -28,7 +28,7 @@ const halfShown = (db: Database, { table }: ContentKind): AsyncGenerator<Bytes[]
     [table],
   );
 
-/** Records that are not hidden, but have favorites or reactions among those of hidden ones, since hiding was interrupted. */
+/** Records that are shown, but have hidden favorites or reactions, since hiding was interrupted. */
 const withMarksAside = (db: Database): AsyncGenerator<Bytes[]> =>
   idsOf(
     db,
@@ -37,8 +37,8 @@ const withMarksAside = (db: Database): AsyncGenerator<Bytes[]> =>
   );
 
 /**
- * Finds records for which hiding or showing was interrupted, and finishes showing them if asked to, with the favorites and
- * reactions they had. While such a command runs, its records are among them.
+ * Finds records for which hiding or showing was interrupted. If asked to, finishes showing them, with their favorites
+ * and reactions. While such a command runs, its records are found, too.
  */
 export const checkHidden = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
   const found: CountDifference[] = [];
@@ -54,7 +54,7 @@ export const checkHidden = async (db: Database, fix: boolean): Promise<CountDiff
     found.push(...ids.map((id) => ({ field: 'hidden_marks', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })));
     if (!fix) continue;
     for (const { kind } of removableKinds) while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
-    // The marks of deleted records are left.
+    // Marks of deleted records are not restored.
     for (const id of ids) while (await db.transaction((tx) => dropEngagement(tx, id)));
   }
   return found;

@@ -7,8 +7,8 @@ import type { Database } from '../../db/database.ts';
 import type { CountDifference } from './finding.ts';
 
 /**
- * Finds tags that an earlier version made with another slug than this one would, and has those with the right slugs stand
- * in for them if asked to. Their records are moved by `checkMergedTags`.
+ * Finds tags whose slug from an earlier version differs from the slug of this one, and replaces them by tags with the
+ * right slugs if asked to. `checkMergedTags` moves their records.
  */
 export const checkTagSlugs = async (
   db: Database,
@@ -25,7 +25,7 @@ export const checkTagSlugs = async (
   }));
 };
 
-/** Finds tags that were merged into others and have records all the same, and moves these records if asked to. */
+/** Finds tags that still have records although they were merged, and moves these records if asked to. */
 export const checkMergedTags = async (
   db: Database,
   kinds: readonly ContentKind[],

@@ -16,42 +16,42 @@ import { readWith } from '../../db/sql/read-rows.ts';
 type RowId = Bytes | number;
 type ColumnValue = number | string;
 
-/** Something that a row `p` holds, as SQL, and what it has to be by other rows or columns. */
+/** A value of a row `p`, as SQL, and the right value according to other rows or columns. */
 interface Compared {
   field: string;
   stored: string;
   actual: string;
 }
 
-/** The rows that a column counts: those of a table with the counting row's id in this column. */
+/** The rows that a counter counts: rows of a table that have the counting row's id in this column. */
 interface CountedRows {
   table: string;
   column: string;
 }
 
-/** A table whose rows repeat what follows from others. */
+/** A table with values that follow from other rows. */
 export interface CheckedTable {
   table: string;
   compared: readonly Compared[];
-  /** Per counter: the child rows to count, when they may be on another shard than the parent. */
+  /** For each counter, the rows to count, if they may be on other shards than the counting row. */
   apart?: readonly CountedRows[];
-  /** Corrects a row, which is locked: `actual` are the values in the order of `compared`. */
+  /** Corrects a locked row: `actual` are the right values in the order of `compared`. */
   repair: (tx: Transaction, id: RowId, actual: readonly ColumnValue[]) => Promise<void>;
 }
 
 const kinds = [gameKind, imageKind];
 
 const ROWS_AT_ONCE = 1000;
-/** Fewer at once, since calls that change these rows wait for the locks. */
+/** A smaller number, since calls that change these rows wait for the locks. */
 const MENDED_AT_ONCE = 100;
 
 const counted = (rows: string): string => `(SELECT COUNT(*) FROM ${rows})`;
 
-/** Columns of a table that equal something. */
+/** Columns of a table, each with the SQL for its right value. */
 const columnsOf = (table: string, values: Record<string, string>): Compared[] =>
   Object.entries(values).map(([column, actual]) => ({ field: `${table}.${column}`, stored: `p.${column}`, actual }));
 
-/** Writes the first values into these columns, which have the names by which SQL compares them. */
+/** Writes the first values into these columns, which have their SQL names. */
 const assign =
   (table: string, columns: readonly string[]): CheckedTable['repair'] =>
   async (tx, id, actual) => {
@@ -59,7 +59,7 @@ const assign =
     await tx.execute(`UPDATE ${table} SET ${assignments} WHERE id = ?`, [...actual.slice(0, columns.length), id]);
   };
 
-/** Compares the type that the tag links of a game repeat with the game's own. */
+/** Compares the type in the tag links of a game with the type of the game. */
 const linkedType = ({ tagTable, foreignKey, typeColumn = '' }: ContentKind): Compared => {
   const own = `COALESCE(p.${typeColumn}, '')`;
   const linked = `COALESCE(l.${typeColumn}, '')`;
@@ -70,7 +70,7 @@ const linkedType = ({ tagTable, foreignKey, typeColumn = '' }: ContentKind): Com
   };
 };
 
-/** Versions before the columns put all images of a post into `images`, and leave the others as they were. */
+/** Versions before these columns store all images of a post in `images` and leave the other columns unchanged. */
 const imagesCompared = (dialect: Dialect): Compared[] => {
   const first = dialect.jsonLength('p.images');
   const more = `CASE WHEN ${first} = ${MAX_SUMMARY_IMAGES} AND p.more_images IS NOT NULL THEN ${dialect.jsonLength('p.more_images')} ELSE 0 END`;
@@ -110,7 +110,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
     repair: async (tx, id, actual) => {
       await assignColumns(tx, id, actual);
       if (typeColumn !== undefined) {
-        // One UPDATE of all links, with what the record holds.
+        // One UPDATE copies the record's value to all links.
         await tx.execute(
           `UPDATE ${tagTable} SET ${typeColumn} = (SELECT r.${typeColumn} FROM ${table} r WHERE r.id = ?) WHERE ${foreignKey} = ?`,
           [id, id] as (Uint8Array | number)[],
@@ -136,16 +136,16 @@ const ownerTable = (table: string, rowsOf: (kind: ContentKind) => CountedRows): 
 /** The tables of records. */
 export const recordTables = (dialect: Dialect): CheckedTable[] => kinds.map((kind) => recordTable(kind, dialect));
 
-/** Tags and users, which count their records. */
+/** The tables of tags and users, which count their records. */
 export const ownerTables: readonly CheckedTable[] = [
   ownerTable('tags', ({ tagTable }) => ({ table: tagTable, column: 'tag_id' })),
   ownerTable('users', ({ table }) => ({ table, column: 'author_id' })),
 ];
 
-/** A row with `stored<n>` and `actual<n>` for each that is compared. */
+/** A row with `stored<n>` and `actual<n>` for each compared value. */
 type ComparedRow = { id: RowId } & Record<string, ColumnValue>;
 
-/** Reads the rows of a table that `end` selects, with all that is compared. */
+/** Reads the rows of a table that `end` selects, with all compared values. */
 const readCompared = (
   reader: Reader,
   { table, compared, apart }: CheckedTable,
@@ -163,7 +163,7 @@ const readCompared = (
   return readWith<ComparedRow, object>(reader, counts, (more) => statement([...stored, ...more]));
 };
 
-/** Adds to rows how many others they count. */
+/** Adds the actual counts to rows. */
 const addCounts =
   (apart: readonly CountedRows[]) =>
   async (reader: Reader, rows: readonly ComparedRow[]): Promise<ComparedRow[]> => {
@@ -178,7 +178,7 @@ const idsOf = (rows: readonly ComparedRow[]): RowId[] => rows.map(({ id }) => id
 
 const nameOf = (id: RowId): string => (typeof id === 'number' ? String(id) : idFromBytes(id));
 
-/** Counts rows by what they have in a column, for each of its values. The names are those by which SQL compares. */
+/** Counts rows for each of these values of a column. The names are SQL names. */
 const countRows = async (
   reader: Reader,
   { table, column }: CountedRows,
@@ -216,7 +216,7 @@ const lockDifferent = async (tx: Transaction, checked: CheckedTable, ids: readon
   const { sql, parameters } = inList(ids);
   const among = `WHERE p.id IN (${sql})`;
   await lockRows(tx, checked.table, ids);
-  // A statement of its own: the one that waited for the locks still sees what was there before.
+  // A separate statement is needed: the one that waited for the locks still sees the former state.
   return readUntilStable(tx, async () => {
     const rows = await readCompared(tx, checked, `${among} ORDER BY p.id`, parameters);
     return rows.filter((row) => differencesOf(checked, row).length > 0);
@@ -230,7 +230,7 @@ const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly
   }
 };
 
-/** The rows that differ. Counts that are read apart, while others write, may differ at the first sight only. */
+/** The rows that differ. Rereads counts from other shards, which may differ briefly during concurrent writes. */
 const differentRows = async (
   db: Database,
   checked: CheckedTable,
@@ -256,7 +256,7 @@ export const sampleTable = async (
   return { differences: wrong.flatMap((row) => differencesOf(checked, row)), rows: rows.length };
 };
 
-/** Compares all rows of a table, corrects those that are wrong if asked to, and yields what differed, part by part. */
+/** Compares all rows of a table, corrects wrong ones if asked to, and yields the differences in batches. */
 export async function* checkTable(
   db: Database,
   checked: CheckedTable,

@@ -11,13 +11,13 @@ import type { CountDifference } from './finding.ts';
 
 const MENDED_AT_ONCE = 100;
 
-/** The kind with the tags that its records have by their links: those in their column may be wrong. */
+/** The kind with the tags of its records from their links, since the column of tags may be wrong. */
 const byLinks = (kind: SearchKind): SearchKind => {
   const content = [gameKind, imageKind].find(({ search }) => search === kind);
   return content ? { ...kind, tagIds: linkedTagIds(content, content.table) } : kind;
 };
 
-/** Compares the search index of a kind with its records, and has it hold those that it lacks if asked to. */
+/** Compares the search index of a kind with its records, and indexes missing ones if asked to. */
 export const checkSearch = async (
   db: Database,
   kind: SearchKind,

@@ -12,15 +12,15 @@ import { checkTable, ownerTables, recordTables, sampleTable } from './rows.ts';
 import { checkSearch } from './search.ts';
 
 interface ReconcileOptions {
-  /** Whether to correct what differs. */
+  /** Whether to correct differences. */
   fix: boolean;
-  /** Is called with the number of rows compared since the last call. */
+  /** Called with the number of rows compared since the last call. */
   onCompared?: (rows: number) => void;
   /** The actor for the audit log; without one, no entry is written. */
   by?: Actor;
 }
 
-/** How many rows `reconcile` compares, the few rows of `counters` aside. */
+/** The number of rows that `reconcile` compares, except the few rows of `counters`. */
 export const countRowsToCompare = async (db: Database): Promise<number> => {
   let n = await countDocuments(db, searchKinds);
   for (const { table } of [...recordTables(db.dialect), ...ownerTables]) n += await db.manager.count(table);
@@ -28,10 +28,11 @@ export const countRowsToCompare = async (db: Database): Promise<number> => {
 };
 
 /**
- * Compares redundant data: counters with the rows they count, columns with the rows and columns they repeat, the search index
- * with the records, and hidden records with those that are shown. With `fix` it corrects the differences, and fills columns
- * that an older version beside this one left empty. Safe beside a running service: one statement reads both sides of a comparison, which the service changes in one
- * transaction, and a correction compares again under the service's lock. Derived data is compared after its sources.
+ * Compares redundant data: counters with the rows they count, columns with the rows and columns they repeat, the search
+ * index with the records, and hidden records with shown ones. With `fix` it corrects the differences, and fills columns
+ * that an older version left empty while it ran beside this one. Safe beside a running service: one statement reads
+ * both sides of a comparison, which the service changes in one transaction, and a correction compares again under the
+ * service's lock. Derived data is compared after its sources.
  */
 export const reconcile = async (
   db: Database,
@@ -60,7 +61,7 @@ export const reconcile = async (
   return findings.all;
 };
 
-/** Compares the newest rows of each table, which takes the same time whatever their number. */
+/** Compares the newest rows of each table, in a time that does not depend on the number of rows. */
 export const reconcileSample = async (db: Database): Promise<{ findings: ReconcileFinding[]; rows: number }> => {
   const findings = new ReconcileFindings();
   let compared = 0;

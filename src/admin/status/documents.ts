@@ -6,7 +6,7 @@ import { statusPage } from './page.ts';
 import { STATUS_PATHS } from './paths.ts';
 import { StatusReader, type StatusSources } from './status.ts';
 
-/** The documents about the state of a service, beside its metrics; `describe` words an error. */
+/** The documents about the state of a service, which are served with its metrics; `describe` words an error. */
 export const statusDocuments = (
   sources: StatusSources,
   describe: (error: unknown) => string,

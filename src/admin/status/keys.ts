@@ -4,7 +4,7 @@ import { type Bytes, idFromBytes } from '../../db/values.ts';
 
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;
-/** The days whose calls are counted, today included. */
+/** The number of days whose calls are counted, including today. */
 export const COUNTED_DAYS = 7;
 const SHOWN_KEYS = 20;
 
@@ -14,11 +14,11 @@ export interface BusyKey {
   name: string;
   nickname: string;
   calls: number;
-  /** The clients that called with it. */
+  /** The clients that used the key. */
   clients: string[];
 }
 
-/** The keys with the most calls in the last days, summed by the engine. Calls of the last seconds are not counted yet. */
+/** The keys with the most calls in the last days, summed by the engine, without calls of the last seconds. */
 export const busyKeys = async (db: Pick<WorkloadPool, 'read' | 'manager'>, now: Date): Promise<BusyKey[]> => {
   const since = new Date(now.getTime() - COUNTED_DAYS * DAY_MS).toISOString().slice(0, DATE_LENGTH);
   const rows = await db.read<{ id: Bytes; name: string; nickname: string; calls: number | string }>(

@@ -62,7 +62,7 @@ const failureRows = ({ failures }: Status): Cell[][] =>
     ]),
   );
 
-/** The state of a process as a whole page, without scripts. */
+/** The state of a process as a complete page, without scripts. */
 export const statusPage = (status: Status, name: string): string => {
   const { process: running, limiters, pools, slowRequests, keys, migrations, instances, maintenance } = status;
   const title = `Status · ${escapeHtml(name)}`;

@@ -11,10 +11,10 @@ import type { Diagnosis } from '../doctor/check.ts';
 import { examine } from '../doctor/doctor.ts';
 import { type BusyKey, busyKeys } from './keys.ts';
 
-/** For how long a result of the doctor is shown again. */
+/** The time for which a result of the doctor is reused. */
 const EXAMINED_FOR_MS = 60_000;
 
-/** A limiter of calls, or a pool of connections, by the names of its figures. */
+/** A limiter of calls or a pool of connections, by the names of its figures. */
 export interface Usage {
   name: string;
   used: number;
@@ -44,7 +44,7 @@ export interface Status {
   doctor: Diagnosis[];
 }
 
-/** The parts of a running service of which the status is read. */
+/** The parts of a running service that the status describes. */
 export interface StatusSources {
   context: Context;
   metrics: Metrics;
@@ -115,7 +115,7 @@ export class StatusReader {
   }
 }
 
-/** The values of three gauges by the label that names what they are of. */
+/** The values of three gauges, by the label that names their subject. */
 const usages = async (
   metrics: Metrics,
   label: string,

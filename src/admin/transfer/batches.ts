@@ -2,34 +2,34 @@ import type { Line } from './lines.ts';
 import { BadLine, END } from './format.ts';
 import { isLineKind, type LineKind } from './records.ts';
 
-/** A line as far as it can be told without looking at the others. */
+/** A line, parsed and checked without regard to other lines. */
 export interface BatchEntry {
   number: number;
   kind: LineKind;
   value: { id: string };
-  /** How long the line was. */
+  /** The length of the line. */
   length: number;
 }
 
-/** A line that is left out, and why. */
+/** A line that is left out, and the reason. */
 export interface LineFault {
   number: number;
   message: string;
 }
 
-/** Lines that are stored in one transaction: of one kind, with what follows of their audiences. */
+/** Lines that are stored in one transaction: records or users of one kind, and further parts of their audiences. */
 export interface Batch {
   entries: BatchEntry[];
   faults: LineFault[];
-  /** The last of its lines. */
+  /** The number of its last line. */
   last: number;
 }
 
-/** Lines in a batch at most, and characters: so much is in memory twice, the batch that is stored and the next one. */
+/** The most lines and characters of a batch. Two batches are in memory: the one that is stored and the next one. */
 const MOST_LINES = 500;
 const MOST_CHARACTERS = 2 ** 19;
 
-/** A line as an entry, undefined for the last line of a file. */
+/** Parses a line; undefined for the last line of a file. */
 const entryOf = ({ number, text, fault }: Line): BatchEntry | BadLine | undefined => {
   if (fault !== undefined) return new BadLine(fault);
   let value: unknown;
@@ -47,7 +47,7 @@ const entryOf = ({ number, text, fault }: Line): BatchEntry | BadLine | undefine
 
 const isBlank = ({ text, fault }: Line): boolean => fault === undefined && /^\s*$/.test(text);
 
-/** The lines of a file after the first, as batches. `onEnd` is called at the last line; any line after it is bad. */
+/** The lines of a file after the first, in batches. `onEnd` is called at the last line; any line after it is bad. */
 export async function* batchesOf(lines: AsyncIterable<Line[]>, onEnd: () => void): AsyncGenerator<Batch> {
   let batch: Batch = { entries: [], faults: [], last: 0 };
   let characters = 0;

@@ -13,31 +13,31 @@ import { contentKinds, END, FORMAT, type Header, kindOfPart, type Part, parts, t
 import { HiddenReader, type Rows } from './hidden.ts';
 import { type ExportedRecord, gameLine, imageLine, orNone, type Reactions, userLine } from './records.ts';
 
-/** How many rows are read at once, by how long their lines have been: about as much text each time. */
+/** The number of rows to read at once, by the length of the last lines, so that each read yields about as much text. */
 const READ_BYTES = 2 ** 20;
 const MOST_AT_ONCE = 1000;
 const FEWEST_AT_ONCE = 10;
 const FIRST_AT_ONCE = 200;
 
-/** The parts to export, and since when. */
+/** The parts to export, and the time since when. */
 export interface ExportOptions {
   parts: readonly Part[];
   since: Date | undefined;
 }
 
-/** The line from which an export that was interrupted goes on: that of this record is written again. */
+/** The record from whose line an interrupted export continues: this line is written again. */
 export interface ExportPosition {
   part: Part;
   id: string;
 }
 
-/** Some lines, each with its line break, and how many records more they tell of. */
+/** Some lines, each with its line break, and the number of further records that they contain. */
 interface Lines {
   text: string;
   records: number;
 }
 
-/** A query of the rows of a part that an export has. */
+/** Queries the rows of a part that an export includes. */
 const exported = <Row extends ObjectLiteral = ContentRow>(db: Database, { since, lastUser }: Header, part: Part) => {
   const query = db.manager.getRepository<Row>(tableOf[kindOfPart[part]]).createQueryBuilder('r');
   if (since !== null) {
@@ -62,7 +62,7 @@ export const headerOf = async (db: Database, options: ExportOptions): Promise<He
   };
 };
 
-/** How many records an export has, from `place` on. */
+/** The number of records that an export includes, from `place` on. */
 export const countExported = async (db: Database, header: Header, place?: ExportPosition): Promise<number> => {
   let n = 0;
   for (const part of partsFrom(header, place)) {
@@ -81,8 +81,8 @@ const partsFrom = ({ parts: all }: Header, place: ExportPosition | undefined): r
 export const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
 
 /**
- * The lines of an export after the first, from `place` on: users, games and image posts, each in the order of their ids.
- * They are read by key, so that concurrent writes move no other line.
+ * The lines of an export after the first, from `place` on: users, games and image posts, each in the order of their
+ * ids. Rows are read by key, so that concurrent writes shift no other line.
  */
 export async function* exportLines(db: Database, header: Header, place?: ExportPosition): AsyncGenerator<Lines> {
   for (const part of partsFrom(header, place)) {
@@ -94,7 +94,7 @@ export async function* exportLines(db: Database, header: Header, place?: ExportP
   yield { text: lineOf(END), records: 0 };
 }
 
-/** The rows of a part, batch by batch, by a function that reads some; `size` tells how long the lines of the last batch were. */
+/** Yields the rows of a part in batches, which a function reads; `size` holds the length of the last batch's lines. */
 async function* rowsOf<Row extends { id: string | Bytes }>(
   read: (from: FindOperator<string>, limit: number) => Promise<Row[]>,
   from: string | undefined,
@@ -111,7 +111,7 @@ async function* rowsOf<Row extends { id: string | Bytes }>(
     if (upTo === undefined) return;
     isAfterIncluded = false;
     after = upTo;
-    // In steps, since each number is a statement of its own.
+    // The numbers grow in steps, since each number needs a separate statement.
     const fitting = READ_BYTES / Math.max(1, size.bytes / rows.length);
     if (fitting < atOnce) atOnce = Math.max(FEWEST_AT_ONCE, Math.floor(atOnce / 2));
     else if (fitting > 2 * atOnce) atOnce = Math.min(MOST_AT_ONCE, atOnce * 2);
@@ -131,7 +131,7 @@ async function* userLines(db: Database, header: Header, from: string | undefined
   }
 }
 
-/** A row of either kind: the view of a kind looks at what its rows have. */
+/** A row of either kind: each kind's view reads only the columns of its rows. */
 type ExportedRow = StoredGame & StoredImagePost & ExportedRecord;
 
 async function* recordLines(

@@ -9,17 +9,17 @@ import type { ExportedRecord } from './records.ts';
 
 const AT_ONCE = 200;
 
-/** Rows of a part in the order of their ids: all of a range. */
+/** All rows of a part in a range of ids, in the order of their ids. */
 export interface Rows<Row> {
   rows: Row[];
-  /** The range begins with this id, or behind it. */
+  /** The range begins with this id, or after it. */
   after: string;
   isAfterIncluded: boolean;
-  /** The last id of the range; undefined for that of the last rows, which has no end. */
+  /** The last id of the range; undefined for the last range, which has no end. */
   upTo: string | undefined;
 }
 
-/** Reads hidden records of a kind, as far as an export has them. */
+/** Reads the hidden records of a kind that an export includes. */
 export class HiddenReader {
   readonly #db: Database;
   readonly #kind: ContentKind;
@@ -31,14 +31,14 @@ export class HiddenReader {
     this.#header = header;
   }
 
-  /** About how many there are, from this id on. */
+  /** The approximate number of hidden records, from this id on. */
   count(from = NIL_ID): Promise<number> {
     return hiddenRecordsIn(this.#db).countBy({ kind: this.#kind.table, recordId: MoreThanOrEqual(from) });
   }
 
   /**
-   * Rows with the hidden ones among them, in the order of their ids. The hidden ones are read last: a record that is hidden
-   * meanwhile is in both, and counts as it was before.
+   * Merges hidden rows into shown ones, in the order of their ids. Hidden rows are read last: a record that is hidden
+   * meanwhile is in both, and counts as shown.
    */
   async *join<Row extends ExportedRecord>(shown: AsyncIterable<Rows<Row>>): AsyncGenerator<Row[]> {
     for await (const { rows, after, isAfterIncluded, upTo } of shown) {
@@ -68,7 +68,7 @@ export class HiddenReader {
   }
 }
 
-/** Rows of both, by their ids; of those in both, the shown one. */
+/** Merges both by the ids of the rows; if both have a row, the shown one is taken. */
 const merge = <Row extends ExportedRecord>(shown: readonly Row[], hidden: readonly Row[]): Row[] => {
   if (hidden.length === 0) return [...shown];
   const known = new Set(shown.map(({ id }) => Buffer.from(id).toString('latin1')));

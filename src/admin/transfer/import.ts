@@ -15,26 +15,26 @@ export interface Imported {
   users: number;
   games: number;
   images: number;
-  /** Records that were there already, by their ids, and stayed as they were. */
+  /** Records that existed already, by their ids, and stayed unchanged. */
   existing: number;
   /** Lines that were left out. */
   bad: number;
-  /** The last line that is stored, or was there. */
+  /** The last line that is stored or existed already. */
   lastLine: number;
-  /** Whether the last line of the export was there. */
+  /** Whether the last line of the export was found. */
   isComplete: boolean;
 }
 
 interface ImportOptions {
-  /** Whether to leave bad lines out, instead of stopping at the first batch that has one. */
+  /** Whether to leave bad lines out, instead of stopping at the first batch with one. */
   skipBad: boolean;
   /** Whether to store nothing. */
   dryRun: boolean;
-  /** Is called with each bad line, before any line of its batch is stored. */
+  /** Called for each bad line, before any line of its batch is stored. */
   onBad: (fault: LineFault) => void;
 }
 
-/** Some lines cannot be imported; `onBad` was called with each. The batches before theirs are stored. */
+/** The error if lines cannot be imported; `onBad` was called for each. The batches before theirs are stored. */
 export class BadLines extends Error {
   readonly imported: Imported;
 
@@ -44,9 +44,9 @@ export class BadLines extends Error {
   }
 }
 
-/** Lines of a batch that are to be stored. */
+/** The lines of a batch to be stored. */
 interface Ready {
-  /** The last of the lines of its batch, which needs no memory any more. */
+  /** The last line number of the batch; the lines themselves are no longer needed in memory. */
   last: number;
   checked: Checked;
   numbers: Map<object, number>;
@@ -57,14 +57,14 @@ interface Ready {
 const isEmpty = ({ users, games, images, audiences }: Checked): boolean =>
   users.length + games.length + images.length + audiences.length === 0;
 
-/** Imports a file whose bytes come in chunks; see `Importer`. @throws BadLines, TransferError, AppError */
+/** Imports a file from chunks of bytes; see `Importer`. @throws BadLines, TransferError, AppError */
 export const importLines = (db: Database, chunks: AsyncIterable<Buffer>, options: ImportOptions): Promise<Imported> =>
   new Importer(db, options).run(chunks);
 
 /**
- * Stores the records of a file batch by batch, each whole or not at all. Records that are there already stay as they are,
- * so that a file can be imported again after an interruption: what was stored is passed over. While a batch is stored, the
- * next one is read, checked, and the one before indexed for search.
+ * Stores the records of a file batch by batch, each completely or not at all. Existing records stay unchanged, so that
+ * a file can be imported again after an interruption: it skips stored records. While a batch is stored, the next one is
+ * read and checked, and the previous one is indexed for search.
  */
 class Importer {
   readonly #db: Database;
@@ -75,7 +75,7 @@ class Importer {
   #isIndexing = false;
   /** The users that a dry run would have stored. */
   readonly #wouldBe = new Set<string>();
-  /** The records that a dry run would have stored, as far as lines may yet refer to them: those of the last batch. */
+  /** The records of the last batch that a dry run would have stored: further lines may refer to them. */
   #wouldBeRecords = new Set<string>();
   /** The records of the batch that is being stored. */
   #underWay = new Set<string>();
@@ -92,7 +92,7 @@ class Importer {
   constructor(db: Database, options: ImportOptions) {
     this.#db = db;
     this.#options = options;
-    // A long tail would keep searches of a service that runs from using the index.
+    // A long tail would keep searches of a running service from using the index.
     this.#indexer = new Indexer(db, searchKinds);
   }
 
@@ -105,7 +105,7 @@ class Importer {
         const ready = await this.#prepare(batch);
         await storing;
         storing = this.#finish(ready);
-        // It is awaited below, but may fail before that.
+        // It is awaited below, but may fail earlier.
         storing.catch(() => undefined);
       }
       await storing;
@@ -118,7 +118,7 @@ class Importer {
     return this.#imported;
   }
 
-  /** Indexes the stored records while the next batches are imported: merging large segments takes longer than a batch. */
+  /** Indexes the stored records during the next batches: merging large segments takes longer than a batch. */
   async #index(): Promise<void> {
     if (this.#isIndexing) return;
     // Rejects if the last run failed.
@@ -128,14 +128,14 @@ class Importer {
     this.#indexed.catch(() => undefined);
   }
 
-  /** Checks what can be checked while the batch before is not stored yet. */
+  /** Checks everything that can be checked before the previous batch is stored. */
   async #prepare(batch: Batch): Promise<Ready> {
     const fresh = await this.#withoutExisting(batch.entries);
     const faults = [...batch.faults];
     const checked: Checked = { users: [], games: [], images: [], audiences: [] };
     const numbers = new Map<object, number>();
     for (const [index, { kind, value, number }] of fresh.entries()) {
-      // The batch that is being stored is not to wait for all of them.
+      // The batch that is being stored must not wait for all of them.
       if (index % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await immediate();
       try {
         numbers.set(addReady(checked, kind, value), number);
@@ -168,11 +168,11 @@ class Importer {
     return left;
   }
 
-  /** Stores a batch, or stops. */
+  /** Stores a batch, or throws. */
   async #finish(ready: Ready): Promise<void> {
     const { dryRun, skipBad } = this.#options;
     const faults = [...ready.faults, ...(await this.#dangling(ready, ['audiences']))];
-    // A batch reports all its faults at once. Hidden records have no foreign key to their users, so they are checked here.
+    // A batch reports all its faults at once. Hidden records have no foreign key to users, so this checks their users.
     const isSomeHidden = [...ready.checked.games, ...ready.checked.images].some(({ isHidden }) => isHidden);
     if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#dangling(ready, ALL)));
     this.#refuse(faults);
@@ -199,7 +199,7 @@ class Importer {
       await this.#db.transaction((tx) => store(tx, ready.checked));
     } catch (error) {
       if (error instanceof AppError) throw error;
-      // That a user is missing shows when a row refers to it: to look first would take a second for every ten.
+      // A row that refers to a missing user reveals it: a check in advance would add a second to every ten.
       const dangling = await this.#dangling(ready, ALL);
       if (dangling.length === 0) throw error;
       this.#refuse(dangling);
@@ -207,7 +207,7 @@ class Importer {
     }
   }
 
-  /** Tells of bad lines. @throws BadLines unless they are to be left out */
+  /** Reports bad lines. @throws BadLines unless they are to be left out */
   #refuse(faults: readonly LineFault[]): void {
     if (faults.length === 0) return;
     for (const fault of faults.toSorted((a, b) => a.number - b.number)) this.#options.onBad(fault);
@@ -215,7 +215,7 @@ class Importer {
     if (!this.#options.skipBad) throw new BadLines(this.#imported);
   }
 
-  /** Takes the lines out that name users who are not there, and the audiences of records that are not. */
+  /** Removes the lines that name missing users, and the audiences of missing records. */
   async #dangling({ checked, numbers }: Ready, lists: readonly (typeof ALL)[number][]): Promise<LineFault[]> {
     const lines = lists.flatMap((list): (ImportedRecord | LineOf<'audience'>)[] => checked[list]);
     if (lines.length === 0) return [];
@@ -241,7 +241,7 @@ class Importer {
     return faults;
   }
 
-  /** The records that a batch has audiences for, as far as they are stored or in the batch: `game <id>`. */
+  /** The records that a batch has audiences for and that are stored or in the batch: `game <id>`. */
   async #recordsOf({ games, images, audiences }: Checked): Promise<Set<string>> {
     const found = new Set([...games.map(({ id }) => `game ${id}`), ...images.map(({ id }) => `image ${id}`)]);
     for (const of of ['game', 'image'] as const) {
@@ -276,7 +276,7 @@ const checkHeader = (text: string): void => {
   try {
     header = JSON.parse(text) as typeof header;
   } catch {
-    // Said below.
+    // The error is reported below.
   }
   if (header?.format === FORMAT && header.version !== VERSION) {
     throw new TransferError(

@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 
 /** A line of a file. */
 export interface Line {
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
-  /** Where it begins, in bytes. */
+  /** The position of its first byte in the file. */
   offset: number;
-  /** Without the line break; empty for one that has a fault. */
+  /** The text without the line break; empty for a line with a fault. */
   text: string;
-  /** Whether a line break ends it. */
+  /** Whether a line break ends the line. */
   isComplete: boolean;
   fault?: string;
 }
@@ -18,7 +18,7 @@ const MAX_LINE = 16 * 2 ** 20;
 const LINE_BREAK = 0x0a;
 const REPLACEMENT = '\u{fffd}';
 
-/** The lines of a stream of bytes, those of each of its chunks together. No more than a line and a chunk is in memory. */
+/** The lines of a stream of bytes, grouped by its chunks. At most a line and a chunk are in memory. */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0;
   let offset = 0;
@@ -27,7 +27,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const add = (bytes: Buffer): void => {
     length += bytes.length;
-    // Of a line that is too long, only the length matters.
+    // Only the length of a line that is too long is kept.
     if (length <= MAX_LINE) parts.push(bytes);
     else parts = [];
   };

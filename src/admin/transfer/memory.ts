@@ -10,14 +10,14 @@ const MOST_TRIES = 1000;
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? YOUNG_BYTES;
 
-/** Keeps the young generation at its size. Each thread that starts undoes this, so a transfer repeats it. */
+/** Keeps the young generation at its size. Each thread that starts resets this, so a transfer repeats it. */
 export const capHeap = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
 /**
- * Makes this process collect garbage early. A transfer needs little memory at once, and otherwise holds hundreds of
- * megabytes of dead objects. V8 takes the size of the young generation from its command line only; but it grows with the
- * objects that survive, at a rate that can be set. Call it before anything is loaded. The `resourceLimits` of a worker
- * are no alternative: its standard streams go through the main thread, and its end by a signal does not.
+ * Makes this process collect garbage early. A transfer needs little memory at once, and would otherwise hold hundreds
+ * of megabytes of dead objects. V8 takes the size of the young generation from its command line only; but that grows
+ * with the surviving objects, at a rate that can be set. Call this before anything is loaded. The `resourceLimits` of a
+ * worker are no alternative: its standard streams use the main thread, but its end by a signal does not.
  */
 export const keepHeapCapped = (): void => {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
@@ -28,5 +28,5 @@ export const keepHeapCapped = (): void => {
   capHeap();
 };
 
-/** A transfer reads one thing after the other. */
+/** A transfer reads sequentially. */
 export const LEAN: DatabaseOptions = { readers: 1 };

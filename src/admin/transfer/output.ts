@@ -5,16 +5,16 @@ import { END, HeaderLine, kindOfPart, type Part, parts, TransferError } from './
 import { type ExportOptions, lineOf, type ExportPosition } from './export.ts';
 import { type Line, readLines } from './lines.ts';
 
-/** A file in which an export was begun, as far as it is complete. */
+/** The complete part of a file in which an export was interrupted. */
 interface Begun {
   header: Header;
-  /** Undefined if it has no record yet. */
+  /** The last record; undefined if the file has none yet. */
   place: ExportPosition | undefined;
-  /** Where the line of that record begins, in bytes: what follows is written again. */
+  /** The position of that record's line, in bytes: an export writes again from here on. */
   length: number;
 }
 
-/** A file that an export is written to. Only its owner may read it: archives' passwords are in it. */
+/** A file for an export. Only its owner may read it: it contains passwords of archives. */
 export class ExportFile {
   readonly header: Header;
   readonly place: ExportPosition | undefined;
@@ -29,7 +29,7 @@ export class ExportFile {
   }
 
   /**
-   * Opens a file for an export: a new one, or one in which the same export was interrupted, to go on with.
+   * Opens a file for an export: a new file, or the file of the same export, to continue it after an interruption.
    * @throws TransferError when something else is in it, or all of the export
    */
   static async open(path: string, options: ExportOptions, begin: () => Promise<Header>): Promise<ExportFile> {
@@ -61,7 +61,7 @@ export class ExportFile {
     this.#length += bytes.length;
   }
 
-  /** Resolves once all is on the disk. */
+  /** Resolves once everything is synced to the disk. */
   async finish(): Promise<void> {
     await this.#handle.sync();
   }
@@ -86,7 +86,7 @@ const headerIn = (path: string, { text, isComplete }: Line, { parts: wanted, sin
   return header;
 };
 
-/** The header in a text, if that is one. */
+/** Parses the header in a text; undefined if the text is none. */
 export const readHeader = (text: string): Header | undefined => {
   try {
     return HeaderLine.parse(JSON.parse(text));

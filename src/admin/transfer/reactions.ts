@@ -9,25 +9,25 @@ import { idFromBytes, NIL_ID } from '../../db/values.ts';
 import { MAX_LISTED } from './format.ts';
 import type { Reactions } from './records.ts';
 
-/** A record, and about how many have it as a favorite or reacted to it. */
+/** A record, and the approximate numbers of its favorites and reactions. */
 interface Attended extends Pick<StoredContent, 'id' | 'favoriteCount' | 'likeCount' | 'dislikeCount'> {
   isHidden?: true;
 }
 
-/** A favorite, or, with a type, a reaction. */
+/** A favorite or, if it has a type, a reaction. */
 type Link = Pick<EngagementRow, 'userId' | 'type'>;
 
-/** Reads some favorites or reactions of a record: of the users whom the operator matches, in the order of their ids. */
+/** Reads some favorites or reactions of a record, by the users that the operator matches, in the order of their ids. */
 type ReadLinks = (users: FindOperator<string>) => Promise<Link[]>;
 
-/** An audience, in the parts in which it is written. */
+/** The parts of an audience, as an export writes them. */
 type Parts = Iterable<Reactions> | AsyncIterable<Reactions>;
 
-/** Beyond this, the audience of a record is read page by page. */
+/** A larger audience of a record is read page by page. */
 const MANY = MAX_LISTED;
 const PAGE = { order: { userId: 'ASC' }, take: MAX_LISTED } as const;
 
-/** Reads who favorited records and reacted to them; of users up to `lastUser` only, if it is not null. */
+/** Reads the users who favorited records or reacted to them; unless `lastUser` is null, only users up to that one. */
 export class ReactionsReader {
   readonly #reader: Reader;
   readonly #kind: ContentKind;
@@ -40,8 +40,8 @@ export class ReactionsReader {
   }
 
   /**
-   * The audiences of records, by their ids: each in the parts in which it is written, sorted by the ids of the users. The
-   * first part is there for every record.
+   * The audiences of records, by the ids of the records: each in parts, as an export writes them, sorted by the ids of
+   * the users. Every record has a first part.
    */
   async read(records: readonly Attended[]): Promise<Map<string, Parts>> {
     const { favoriteTable, reactionTable } = this.#kind;

@@ -16,7 +16,7 @@ import type { NewUser } from '../../user/service.ts';
 import type { HideCause } from '../moderation/hidden/snapshot.ts';
 import { BadLine, Id, MAX_LISTED, type RecordKind } from './format.ts';
 
-// The lines of users, records and audiences: their schemas, rows as lines, and lines as rows to store.
+// The lines of users, records and audiences: their schemas, and conversions between rows and lines.
 
 const EARLIEST = '1970-01-01T00:00:00.000Z';
 const MAX_VIEWS = 2 ** 32 - 1;
@@ -52,7 +52,7 @@ const recordMembers = {
   updatedAt: Instant,
   /** Whether the API does not show it. */
   isHidden: z.literal(true).optional(),
-  /** Since when it is hidden by itself, and why. */
+  /** The time since when it is hidden by itself, and the reason. */
   hiddenAt: Instant.optional(),
   hiddenReason: label(HIDDEN_REASON_LENGTH).optional(),
   viewCount: wholeNumber(0, MAX_VIEWS),
@@ -61,7 +61,7 @@ const recordMembers = {
 
 const profile = contract.user.updateProfile.body.shape.json.shape;
 
-/** The members of a user's line, in their order: columns of the same names. */
+/** The members of a user's line, in their order: the columns have the same names. */
 const userMembers = {
   id: Id,
   ...profile,
@@ -74,7 +74,7 @@ const userMembers = {
 };
 const userNames = Object.keys(userMembers) as (keyof typeof userMembers)[];
 
-/** The lines of a file but the first and the last: what callers may store, and what only the service knows of it. */
+/** The lines of a file between the first and the last: data from callers, and data that only the service has. */
 const lineSchemas = {
   user: z.strictObject({ kind: z.literal('user'), ...userMembers }),
   game: contract.game.create.body.shape.json
@@ -93,7 +93,7 @@ const lineSchemas = {
 export type LineKind = keyof typeof lineSchemas;
 export type LineOf<Kind extends LineKind> = z.output<(typeof lineSchemas)[Kind]>;
 
-/** The users who favorited a record or reacted to it, of whom a line tells. */
+/** The users in a line who favorited a record or reacted to it. */
 export type Reactions = Pick<LineOf<'audience'>, 'favorites' | 'likes' | 'dislikes'>;
 
 const MOST_TOLD = 3;
@@ -104,10 +104,10 @@ const tell = (issues: readonly Issue[]): string => {
   return [...told, ...(rest > 0 ? [`and ${rest} faults more`] : [])].join('; ');
 };
 
-/** A value as a line of its kind. @throws BadLine */
+/** Parses a value as a line of its kind. @throws BadLine */
 export const parseAs = <Kind extends LineKind>(kind: Kind, value: object): LineOf<Kind> => {
   const { data, error } = lineSchemas[kind].safeParse(value);
-  // The members of a line stand where those of an input do in its envelope.
+  // A line has its members at the top level, an input in its envelope.
   if (error)
     throw new BadLine(tell(issuesOf(error.issues.map((issue) => ({ ...issue, path: ['json', ...issue.path] })))));
   return data as LineOf<Kind>;
@@ -116,7 +116,7 @@ export const parseAs = <Kind extends LineKind>(kind: Kind, value: object): LineO
 export const isLineKind = (kind: unknown): kind is LineKind =>
   typeof kind === 'string' && Object.hasOwn(lineSchemas, kind);
 
-/** A record without its author, as it is stored. */
+/** A stored record without its author. */
 export interface ExportedRecord extends StoredContent {
   /** Set for a hidden record; the other two as well if it is hidden by itself. */
   isHidden?: true;
@@ -124,7 +124,7 @@ export interface ExportedRecord extends StoredContent {
   reason?: string | null;
 }
 
-// Rows as lines, their members always in the same order. `JSON.stringify` leaves undefined members out.
+// Rows as lines, with members in a fixed order. `JSON.stringify` leaves undefined members out.
 
 export const userLine = (row: UserRow): LineOf<'user'> => {
   const members = userNames.map((name) => {
@@ -191,7 +191,7 @@ export const imageLine = (
   ...recordEnd(row, tagNames, audience),
 });
 
-// Lines as rows to store.
+// Conversion of lines to rows.
 
 /** A record to publish, with its favorites and reactions. */
 export type ImportedRecord = Publication & Reactions & { isHidden: boolean; cause?: HideCause | undefined };
@@ -226,7 +226,7 @@ const recordOf = (line: LineOf<RecordKind>, draft: Publication['draft']): Import
   };
 };
 
-/** The lines of a batch as they are to be stored, by their kinds. All records are of one kind. */
+/** The lines of a batch in the form to store, by their kinds. All records are of one kind. */
 export interface Checked {
   users: NewUser[];
   games: ImportedRecord[];
@@ -239,7 +239,7 @@ const addTo = <T extends object>(list: T[], item: T): T => {
   return item;
 };
 
-/** Makes a line ready to be stored, as far as that needs no database. @throws BadLine */
+/** Prepares a line for storing, as far as that needs no database. @throws BadLine */
 export const addReady = (checked: Checked, kind: LineKind, value: object): object => {
   if (kind === 'user') return addTo(checked.users, userOf(parseAs(kind, value)));
   if (kind === 'audience') return addTo(checked.audiences, parseAs(kind, value));

@@ -107,7 +107,7 @@ const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<
   }
 };
 
-/** Stores the lines of a batch with everything that counts them, and has search find them. */
+/** Stores the lines of a batch, updates all counters, and makes the records searchable. */
 export const store = async (tx: Transaction, { users, games, images, audiences }: Checked): Promise<void> => {
   const found = new Map<SearchKind, readonly Document[]>();
   const note: EnqueueDocuments = async (_, kind, documents) => found.set(kind, documents);

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout } from '../../base/runtime.ts';
 
-/** The messages by which node:cluster hands connections to workers. They are not documented. */
+/** The undocumented messages by which node:cluster hands connections to workers. */
 const MARK = 'NODE_CLUSTER';
 const CONNECTION = 'newconn';
 /** The interval of checks whether all messages of an ended worker were read. */

@@ -18,7 +18,7 @@ const END_MS = 150;
 /** Whether this process is one of several, which another one started. */
 export const { isWorker } = cluster;
 
-/** Resolves at the first signal that asks to stop. A second one ends the process at once, as it does without us. */
+/** Resolves at the first signal to stop. A second one ends the process at once, as Node.js does without a handler. */
 export const stopSignal = (): Promise<string> =>
   new Promise((resolve) => {
     const onSignal = (signal: NodeJS.Signals) => {
@@ -29,11 +29,11 @@ export const stopSignal = (): Promise<string> =>
   });
 
 /**
- * Resolves when this worker has to stop: by a signal, by a message of its supervisor, or when the supervisor is gone.
- * Ctrl-C reaches it by a signal and by a message, which count once.
+ * Resolves when this worker has to stop: by a signal, by a message of its supervisor, or when the supervisor has ended.
+ * Ctrl-C causes both a signal and a message, which count once.
  */
 export const workerStopped = (): Promise<string> => {
-  // Otherwise Node.js ends the worker at once when the supervisor is gone.
+  // Otherwise Node.js ends the worker at once when the supervisor has ended.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
   const told = new Promise<string>((resolve) => {
     process.on('message', (message) => {
@@ -50,7 +50,7 @@ export const leaveSupervisor = (): void => {
 };
 
 interface WorkerOptions {
-  /** The environment variables of a worker, by its number from 1 on, which its replacement takes over. */
+  /** The environment variables of a worker, by its number from 1 on, which its replacement inherits. */
   variablesOf: (number: number) => Record<string, string>;
   /** Called when a worker ends without being told to. */
   onExit: () => void;
@@ -58,8 +58,8 @@ interface WorkerOptions {
 }
 
 /**
- * Keeps a number of workers running. It replaces a worker that ends, after a pause that grows while workers fail at
- * once.
+ * Keeps a number of workers running. It replaces a worker that ends, after a pause that grows while workers fail soon
+ * after their start.
  */
 export class Workers {
   readonly #count: number;

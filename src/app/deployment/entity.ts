@@ -4,7 +4,7 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 
-/** Where a deployment is: at its public address or, without one, at the file of its database. */
+/** The place of a deployment: its public address or, without one, the file of its database. */
 export interface Place {
   url: string | null;
   /** Null on a server. */
@@ -13,11 +13,11 @@ export interface Place {
 
 /** The results of the nightly checks of an SQLite file. */
 export interface PageState {
-  /** The table that the next part begins with; null for the first one. */
+  /** The first table of the next part; null for the first table of all. */
   next: string | null;
-  /** When the last round through all tables ended, UTC, ISO 8601. */
+  /** The time when the last round through all tables ended: UTC, ISO 8601. */
   completedAt: string | null;
-  /** Where a table is damaged, by the last check of it. */
+  /** The damage in each damaged table, according to the last check of it. */
   faults: Record<string, string>;
 }
 
@@ -48,7 +48,7 @@ export const deploymentEntity = (engine: Engine): EntitySchema<DeploymentFact> =
   });
 };
 
-/** A fact; undefined before it is known. */
+/** A fact; undefined if it is not known yet. */
 export const readFact = async <Name extends keyof Facts>(
   reader: Pick<Reader, 'manager'>,
   name: Name,
@@ -57,7 +57,7 @@ export const readFact = async <Name extends keyof Facts>(
   return row ? { value: row.value as Facts[Name], changedAt: row.changedAt } : undefined;
 };
 
-/** Stores a fact in the place of the one before. */
+/** Stores a fact and replaces the former one. */
 export const storeFact = async (tx: Transaction, fact: DeploymentFact): Promise<void> => {
   await factsIn(tx).delete({ name: fact.name });
   await factsIn(tx).insert(fact);

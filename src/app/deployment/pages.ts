@@ -6,13 +6,13 @@ import type { Database } from '../../db/database.ts';
 import { type PageState, readFact, storeFact } from './entity.ts';
 
 const HOUR_MS = 3_600_000;
-/** The hours of the machine's day in which pages are checked. A service that does not run then checks them at another time. */
+/** The local hours in which pages are checked. If the service does not run then, it checks them at another time. */
 const NIGHT = { from: 1, to: 5 };
 const NIGHTLY_MS = 20 * HOUR_MS;
 const LATEST_MS = 44 * HOUR_MS;
-/** After this time a part ends with its table. */
+/** After this time, a part ends with its current table. */
 const PART_MS = 10_000;
-/** A table that takes longer is left to `doctor --deep`. */
+/** A table that takes longer is only checked by `doctor --deep`. */
 const TABLE_MS = 600_000;
 
 const NAME = 'pages';
@@ -28,7 +28,7 @@ const isDue = (last: Date | undefined, now: Date): boolean => {
   return ageMs >= (isNight ? NIGHTLY_MS : LATEST_MS);
 };
 
-/** Checks the pages of some tables of an SQLite file once a night, from where the last part ended, and remembers and logs damage. */
+/** Checks the pages of some tables of an SQLite file each night, in turn, and stores and logs damage. */
 export const checkPagesNightly = async (db: Database, now: Date, log: Logger, partMs = PART_MS): Promise<false> => {
   const { background, pageFaults } = db;
   if (!pageFaults) return false;
@@ -58,7 +58,7 @@ export const checkPagesNightly = async (db: Database, now: Date, log: Logger, pa
   return false;
 };
 
-/** The faults of a table; none where it cannot be checked now, which the log tells. */
+/** The faults of a table; none if it cannot be checked now, which is logged. */
 const faultsOf = async ({ pageFaults }: Database, table: string, log: Logger): Promise<string[]> => {
   const deadline = new Deadline(TABLE_MS);
   try {

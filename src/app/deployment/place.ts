@@ -10,7 +10,7 @@ import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Place, factsIn, readFact, storeFact } from './entity.ts';
 
 const NAME = 'place';
-/** How often a process whose webhooks are held looks whether they go on. */
+/** The interval at which a process with held webhooks checks whether they may continue. */
 const RECHECK_MS = 5000;
 
 const realFile = (databaseUrl: string): string | null => {
@@ -20,24 +20,24 @@ const realFile = (databaseUrl: string): string | null => {
   return existsSync(dirname(file)) ? join(realpathSync(dirname(file)), basename(file)) : file;
 };
 
-/** The place that the settings name. */
+/** The place according to the settings. */
 export const placeOf = ({ publicUrl, databaseUrl }: Pick<Config, 'publicUrl' | 'databaseUrl'>): Place => ({
   url: publicUrl ?? null,
   file: realFile(databaseUrl),
 });
 
-/** Whether a process at `own` is of the deployment at `known`. A deployment may get an address that it had not. */
+/** Whether a process at `own` belongs to the deployment at `known`. A deployment may get an address later. */
 export const isSamePlace = (known: Place, own: Place): boolean =>
   known.url === null ? known.file === own.file : known.url === own.url;
 
-/** A place in words. */
+/** Describes a place in words. */
 export const describePlace = ({ url, file }: Place): string => url ?? file ?? 'an unknown address';
 
 /** The place of the deployment that a database belongs to; undefined before its first start. */
 export const readPlace = async (reader: Pick<Reader, 'manager'>): Promise<Place | undefined> =>
   (await readFact(reader, NAME))?.value;
 
-/** Lets the next process that looks take the database for that of its deployment, and records it. Returns whose it was. */
+/** Lets the next process that checks claim the database, and records that. Returns the former place. */
 export const leavePlace = (db: Pick<WorkloadPool, 'transaction'>, by: Actor): Promise<Place | undefined> =>
   db.transaction(async (tx) => {
     const before = await readPlace(tx);
@@ -47,7 +47,7 @@ export const leavePlace = (db: Pick<WorkloadPool, 'transaction'>, by: Actor): Pr
     return before;
   });
 
-/** Holds webhooks back in a copy of another deployment's database: receivers would get messages from both. */
+/** Holds webhooks in a copy of another deployment's database: otherwise receivers would get messages from both. */
 export class CopyHold {
   readonly #db: Pick<WorkloadPool, 'transaction'>;
   readonly #own: Place;
@@ -70,7 +70,7 @@ export class CopyHold {
     this.#recheckMs = recheckMs;
   }
 
-  /** Whether webhooks are held. Claims a database without an owner. @throws AppError while the database does not answer */
+  /** Whether webhooks are held. Claims an unowned database. @throws AppError while the database does not answer */
   async isOn(): Promise<boolean> {
     if (this.#isHeld === false) return false;
     if (this.#isHeld && performance.now() - this.#checkedAt < this.#recheckMs) return true;
@@ -88,12 +88,12 @@ export class CopyHold {
     return this.#isHeld;
   }
 
-  /** The place of the deployment that the database belongs to by now. */
+  /** The place of the deployment that now owns the database. */
   #take(): Promise<Place> {
     const own = this.#own;
     const fact = { name: NAME, value: own, changedAt: this.#now() } as const;
     return this.#db.transaction(async (tx) => {
-      // Of two instances that start together, the second one finds the row of the first.
+      // If two instances start together, the second one finds the row of the first.
       await factsIn(tx).createQueryBuilder().insert().values(fact).orIgnore().updateEntity(false).execute();
       const known = (await readPlace(tx)) ?? own;
       if (known.url === null && own.url !== null && isSamePlace(known, own)) await storeFact(tx, fact);

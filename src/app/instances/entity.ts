@@ -3,14 +3,14 @@ import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 
-/** A running instance of the service. The id holds the time of its start. */
+/** A running instance of the service. The id contains the time of its start. */
 export interface InstanceRow {
   id: string;
   host: string;
   version: string;
   workers: number;
   seenAt: Date;
-  /** The ids of its keys for the secrets of webhooks, with commas; null where its version does not tell. */
+  /** The ids of its keys for the secrets of webhooks, separated by commas; null if its version does not store them. */
   webhookKeys: string | null;
 }
 

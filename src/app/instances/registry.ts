@@ -12,15 +12,15 @@ import { countByKey, type WebhookSecrets } from '../../event/webhook/secrets.ts'
 import { release } from '../../base/version.ts';
 import { instancesIn } from './entity.ts';
 
-/** How often an instance says that it runs; with replicas, by whose lag the time of its row is a stamp. */
+/** The interval at which an instance stores that it runs; with replicas, a shorter one measures their lag. */
 const INTERVAL_MS = 30_000;
 const STAMP_MS = 1000;
-/** An instance that was not seen for this time has ended without a word. */
+/** An instance that was not seen for this time has ended without removing its row. */
 const LIVE_MS = 100_000;
-/** For how long the rows of such instances are kept. */
+/** The time for which the rows of such instances are kept. */
 export const KEPT_MS = 86_400_000;
 const HOST_LENGTH = 200;
-/** As many as the column holds. */
+/** The most keys that fit the column. */
 const MOST_KEYS = 20;
 
 /** A running instance. */
@@ -32,13 +32,13 @@ export interface Instance {
   workers: number;
   /** UTC, ISO 8601. */
   seenAt: string;
-  /** The webhooks that it can sign messages to, of all; null where its version does not tell. */
+  /** The number of webhooks that it can sign messages to, and of all; null if its version does not store its keys. */
   webhooks: { signed: number; total: number } | null;
 }
 
 interface RegistryOptions {
   workers: number;
-  /** Whether the lag of replicas is measured by the row. */
+  /** Whether the row's time serves to measure the lag of replicas. */
   isStamp: boolean;
   secrets: Pick<WebhookSecrets, 'keyIds'>;
   now: () => Date;
@@ -46,7 +46,7 @@ interface RegistryOptions {
   pause: WritePause;
 }
 
-/** Keeps the row of this instance, by which operators see which instances run, and which versions. */
+/** Maintains the row of this instance, which shows operators the running instances and their versions. */
 export class InstanceRegistry {
   readonly #db: Pick<WorkloadPool, 'transaction'>;
   readonly #options: RegistryOptions;
@@ -58,7 +58,7 @@ export class InstanceRegistry {
     this.#db = db;
     this.#options = options;
     this.#id = newId(options.now());
-    // The service runs as well without the row.
+    // The service also runs without the row.
     this.#job = new BackgroundJob({
       turn: () => this.#store(),
       retryMs: options.isStamp ? STAMP_MS : INTERVAL_MS,
@@ -68,7 +68,7 @@ export class InstanceRegistry {
     });
   }
 
-  /** Stores the row now, and again and again until it is closed. */
+  /** Stores the row now, and repeatedly until it is closed. */
   start(): void {
     if (this.#options.pause.isPermanent) return;
     this.#isStarted = true;
@@ -108,7 +108,7 @@ export class InstanceRegistry {
   }
 }
 
-/** The instances that run, the oldest first. */
+/** The running instances, the oldest first. */
 export const liveInstances = async (reader: Pick<Reader, 'manager'>, now: Date): Promise<Instance[]> => {
   const rows = await instancesIn(reader).find({
     where: { seenAt: MoreThan(new Date(now.getTime() - LIVE_MS)) },
@@ -122,13 +122,13 @@ export const liveInstances = async (reader: Pick<Reader, 'manager'>, now: Date):
   }));
 };
 
-/** In words, the webhooks that an instance can send to. */
+/** Describes the webhooks that an instance can send to. */
 export const describeWebhooks = ({ webhooks }: Instance): string | undefined => {
   if (webhooks === null || webhooks.total === 0) return undefined;
   const { signed, total } = webhooks;
   return `sends to ${signed === total ? 'all' : signed === 0 ? 'none' : signed} of ${total} webhooks`;
 };
 
-/** Deletes some rows of instances that ended long ago without a word. Returns whether there may be more. */
+/** Deletes some rows of instances that ended long ago without removing them. Returns whether there may be more. */
 export const sweepInstances = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
   sweepRows(db, instancesIn, () => ({ seenAt: LessThan(new Date(now.getTime() - KEPT_MS)) }));

@@ -13,12 +13,12 @@ import { firstIdBytes, idFromBytes, isId, newId, timeOfId } from '../../db/value
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
-  /** `maru@host`, the system user; `Maru (node@host)` where a person was named. */
+  /** `maru@host`, the system user; `Maru (node@host)` if a person was named. */
   name: string;
   now: Date;
 }
 
-/** A privileged act. `before` and `after` never hold a secret; a key in a text of them is masked. */
+/** A privileged act. `before` and `after` never contain a secret; a key in their texts is masked. */
 export interface AuditEvent {
   /** The action, as the command line calls it: `keys revoke`. */
   action: string;
@@ -31,13 +31,13 @@ export interface AuditEvent {
 const ACTOR_LENGTH = 200;
 const SUBJECT_LENGTH = 300;
 
-/** A privileged act. The id holds the time. */
+/** The row of a privileged act. The id contains the time. */
 const auditColumns = {
   id: primary(column.id),
   actor: column.text(ACTOR_LENGTH),
   action: column.text(50),
   subject: column.text(SUBJECT_LENGTH),
-  /** JSON; null where there is nothing to record. */
+  /** JSON; null if nothing needs to be recorded. */
   before: nullable(named('before_act', column.longText)),
   after: nullable(named('after_act', column.longText)),
 };
@@ -49,7 +49,7 @@ export const entriesIn = repositoryOf<AuditRow>('AuditEntry');
 export const auditEntity = (engine: Engine): EntitySchema =>
   entityOf(engine, { name: 'AuditEntry', tableName: 'audit_entries', columns: auditColumns });
 
-/** The migration that makes the table. */
+/** The migration that creates the table. */
 const AUDIT_MIGRATION = 'Care1764100000007';
 
 const userName = (): string => {
@@ -61,15 +61,15 @@ const userName = (): string => {
   }
 };
 
-/** The person on whose behalf this process acts, if it was told. */
+/** The person on whose behalf this process acts, if it was named. */
 let person: string | undefined;
 
-/** Names a person in the audit log from now on, or, for undefined, the system user alone. */
+/** Sets the person that the audit log names from now on; undefined means the system user alone. */
 export const actAs = (name: string | undefined): void => {
   person = name;
 };
 
-/** The system user of this process, with the person who was named. Nothing proves who that is, so both are recorded. */
+/** The system user of this process, with the named person. Nothing proves who that is, so both are recorded. */
 export const systemActor = (now = currentDate()): Actor => {
   const user = `${userName()}@${hostname()}`;
   const name = person === undefined ? user : `${person} (${user})`;
@@ -93,12 +93,12 @@ export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: rea
   );
 };
 
-/** As `recordAll`, for one act. Without an actor, as in a demo or a test, it records nothing. */
+/** As `recordAll`, for one act. Records nothing without an actor, as in a demo or a test. */
 export const record = async (tx: Transaction, by: Actor | undefined, act: AuditEvent): Promise<void> => {
   if (by) await recordAll(tx, by, [act]);
 };
 
-/** When an act was recorded, by the id of its entry. */
+/** The time of an act, from the id of its entry. */
 export const timeOf = (id: string): Date => new Date(timeOfId(id));
 
 /** The lowest id of this instant or later. */
@@ -108,13 +108,13 @@ const parsed = (state: string | null): unknown => (state === null ? null : JSON.
 
 const LISTED_AT_ONCE = 500;
 
-/** Which entries are meant: those with these parts of texts, and of this command. */
+/** The conditions on entries: parts of their actors and subjects, and their command. */
 export type ActFilter = Partial<Pick<AuditEvent, 'action' | 'subject'> & { actor: string }>;
 
 /** An entry of the audit log. */
 export type AuditEntry = Omit<AuditRow, 'before' | 'after'> & { at: Date; before: unknown; after: unknown };
 
-/** Whether an entry is meant. Acts on many records name them by their ids in what was before. */
+/** Whether an entry satisfies a filter. The states before and after acts on many records contain the ids of these. */
 const isMeant = (entry: AuditRow, { actor = '', action, subject = '' }: ActFilter): boolean => {
   const about = isId(subject) ? [entry.subject, entry.before, entry.after] : [entry.subject];
   return (
@@ -124,7 +124,7 @@ const isMeant = (entry: AuditRow, { actor = '', action, subject = '' }: ActFilte
   );
 };
 
-/** The entries since an instant that are meant, oldest first, in batches. */
+/** The entries since an instant that satisfy a filter, oldest first, in batches. */
 export async function* listActs(
   reader: Reader,
   since = new Date(0),
@@ -146,7 +146,7 @@ export async function* listActs(
   }
 }
 
-/** The time of the last act of this name; undefined where it was never done, or is no longer known. */
+/** The time of the last act of this name; undefined if none is recorded, or its entry was deleted. */
 export const timeOfLast = async (reader: Reader, action: string): Promise<Date | undefined> => {
   const [last] = await entriesIn(reader).find({
     select: { id: true },
@@ -159,7 +159,7 @@ export const timeOfLast = async (reader: Reader, action: string): Promise<Date |
 
 const DAY_MS = 86_400_000;
 
-/** The time before which nothing is kept for a number of days. */
+/** The time before which entries are deleted, if they are kept for a number of days. */
 export const auditEnd = (now: Date, retentionDays: number): Date => new Date(now.getTime() - retentionDays * DAY_MS);
 
 /** Deletes some entries older than a number of days, the oldest first. Returns whether there may be more. */
@@ -172,7 +172,7 @@ export const sweepEvents = (
   return sweepRows(db, entriesIn, () => ({ id: LessThan(end) }), { id: 'ASC' });
 };
 
-/** Records an act that is done by itself; false where the database has no audit log, yet or any more. */
+/** Records an act in its own transaction; returns false if the database has no audit log. */
 const recordAlone = async (db: Database, by: Actor, act: AuditEvent): Promise<boolean> => {
   if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
   await db.transaction((tx) => record(tx, by, act));
@@ -182,7 +182,7 @@ const recordAlone = async (db: Database, by: Actor, act: AuditEvent): Promise<bo
 /** The action of a backup. */
 export const BACKUP = 'backup';
 
-/** Records that the database was copied into a file; false where it has no audit log yet. */
+/** Records that the database was copied into a file; returns false if it has no audit log yet. */
 export const recordBackup = (db: Database, by: Actor, after: { file: string; bytes: number }): Promise<boolean> =>
   recordAlone(db, by, { action: BACKUP, subject: 'the database', after });
 

@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts';
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 const USABLE = new RegExp(idempotencyKey.pattern);
 
-/** A write with an `Idempotency-Key`, which is done once however often it comes. */
+/** A write with an `Idempotency-Key`, which is executed once, however often it is sent. */
 export interface IdempotentCall {
   /** Identifies the call and its repetitions, 32 bytes. */
   callHash: Buffer;
@@ -15,7 +15,7 @@ export interface IdempotentCall {
   inputHash: () => Buffer;
   /** Encodes an output as the answer. @throws ZodError for what the contract does not allow */
   encode: (output: unknown) => string;
-  /** The rows that a stored answer shows: it is repeated only while all of them are there. */
+  /** The rows that a stored answer shows: it is repeated only while all of them exist. */
   shown?: ShownRows;
 }
 
@@ -24,18 +24,18 @@ export interface ShownRows {
   table: string;
   /** The ids of the rows that an answer shows. */
   idsIn: (answer: string) => readonly string[];
-  /** The reason that takes the place of an answer whose rows are gone. */
+  /** The reason of the error that replaces an answer with missing rows. */
   gone: Reason;
 }
 
-/** A call, if it is idempotent, whose answer is not repeated once a row that it shows was hidden or deleted. */
+/** Makes an idempotent call's answer unrepeatable once a row that it shows is hidden or deleted. */
 export const showing = (call: IdempotentCall | undefined, shown: ShownRows): IdempotentCall | undefined =>
   call && { ...call, shown };
 
-/** Stands for an answer that was not stored. */
+/** Replaces an answer that was not stored. */
 export const NOT_KEPT = '';
 
-/** The stored answer of an earlier call, thrown instead of repeating it. */
+/** The stored answer of an earlier call, thrown instead of executing the call again. */
 export class IdempotentReplay extends Error {
   /** The text of the answer, or `NOT_KEPT`. */
   readonly answer: string;
@@ -58,15 +58,15 @@ const canonical = (value: unknown): string =>
 interface CallDescription {
   /** The header `Idempotency-Key`. */
   key: string;
-  /** The API key it came with, and its user. */
+  /** The API key of the call, and its user. */
   apiKeyId: string;
   userId: string;
   operation: string;
   /** The position in a batch; 0 for a single call. */
   position: number;
   /**
-   * The input as it was sent, so that defaults of another version make no difference. It is read only after it was
-   * found valid.
+   * The input as it was sent, so that the defaults of another version make no difference. It is read only after it was
+   * validated.
    */
   input: () => unknown;
   encode: IdempotentCall['encode'];

@@ -24,8 +24,8 @@ import { type IdempotentCall, IdempotentReplay, NOT_KEPT } from './call.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * The answer of an idempotent call. No other table refers to it, so that it can expire by itself. Stored in the order of time:
- * an order by random hashes would write to another page each time.
+ * The answer of an idempotent call. No other table refers to it, so that it can expire by itself. Rows are stored in
+ * the order of time: an order by random hashes would write to another page each time.
  */
 const idempotencyColumns = {
   createdAt: primary(column.time),
@@ -73,18 +73,18 @@ const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset
 
 type StoredRow = StoredOf<typeof storedColumns> & { expired: number };
 
-/** The stored answer of a call, or why it is not done; undefined for a new call. */
+/** The stored answer of a call, or the reason for its refusal; undefined for a new call. */
 export type Conflict = IdempotentReplay | AppError | undefined;
 
 /** The stored records of some calls. */
 export interface StoredCalls {
   /** The conflict of each call. */
   conflicts: readonly Conflict[];
-  /** Whether there are records that have expired. */
+  /** Whether expired records were found. */
   isStale: boolean;
 }
 
-/** Loads the records of some calls. It has to be the first step of their transaction. All calls show rows of one table. */
+/** Loads the records of some calls, which show rows of one table. This must be the first step of their transaction. */
 export const load = async (tx: Transaction, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
   const rows = await tx.read<StoredRow>(reading(hashes.length), [timeToDb(oldest(now)), ...hashes]);
@@ -98,7 +98,7 @@ export const load = async (tx: Transaction, calls: readonly IdempotentCall[], no
   return { conflicts, isStale: found.size < rows.length };
 };
 
-/** Conflicts where an answer is replaced by an error if a row that it shows is hidden or deleted: it must not be shown again. */
+/** Replaces stored answers by errors if a row that they show is hidden or deleted: it must not be shown again. */
 const replaceAnswersOfDeletedRows = async (
   tx: Transaction,
   calls: readonly IdempotentCall[],
@@ -115,7 +115,7 @@ const replaceAnswersOfDeletedRows = async (
   const present = new Set(await readPresent(tx, table, ids));
   const missing = [...ids].filter((id) => !present.has(id));
   if (missing.length > 0) {
-    // Shards commit one after the other, so that the row may yet come: a locking read waits for it.
+    // Shards commit one after the other, so the row may still appear: a locking read waits for it.
     for (const id of await readPresent(tx, table, missing, tx.dialect.forUpdate)) present.add(id);
   }
   return calls.map((call, index) =>
@@ -123,7 +123,7 @@ const replaceAnswersOfDeletedRows = async (
   );
 };
 
-/** SQL: each repetition of a call waits for it. */
+/** SQL: each repetition of a call waits for this query. */
 const readPresent = async (tx: Transaction, table: string, ids: Iterable<string>, lock = ''): Promise<string[]> => {
   const present: string[] = [];
   const keys = [...ids].map(idToBytes).filter((key) => key !== undefined);
@@ -143,7 +143,7 @@ export interface AnsweredCall {
 
 /**
  * Saves calls as the last step of their transaction. A second caller, in any process, waits here for the first to end;
- * if that one has made the call, the transaction is rolled back and run again, and finds the record.
+ * if the first has executed the call, the second's transaction is rolled back and run again, and finds the record.
  * @throws RetryTransaction
  */
 export const save = async (
@@ -158,7 +158,7 @@ export const save = async (
   }
   const time = timeToDb(now);
   const insert = insertion(tx.dialect);
-  // In one order, so that transactions do not deadlock.
+  // A fixed order prevents deadlocks between transactions.
   const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
   for (const chunk of chunksOf(inOrder)) {
     const values = chunk.flatMap(({ call, answer }) => [
@@ -174,14 +174,14 @@ export const save = async (
 
 const HASH_BYTES = 32;
 
-/** Probes whether writes work: inserts a record that no call has, and removes it in the same transaction. */
+/** Checks whether writes work: inserts a record that no call has, and removes it in the same transaction. */
 export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
   const callHash = randomBytes(HASH_BYTES);
   await idempotencyRecordsIn(tx).insert({ createdAt: now, callHash, inputHash: callHash, answer: '' });
   await idempotencyRecordsIn(tx).delete({ callHash });
 };
 
-/** The records removed in one transaction: few, since each may hold an answer of megabytes. */
+/** The most records removed in one transaction: few, since each may contain an answer of megabytes. */
 export const SWEPT_AT_ONCE = 64;
 
 /** Removes some expired records, the oldest first. Returns whether there may be more. */

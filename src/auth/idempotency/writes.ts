@@ -7,7 +7,7 @@ import { mayKeepAnswer } from '../quotas.ts';
 import { type AnsweredCall, type Conflict, load, save } from './records.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
-/** By then, the call under way has usually ended. */
+/** After this time, the call under way has usually ended. */
 const RETRY_AFTER_S = 1;
 
 /** Makes the output of a write, in its transaction. */
@@ -16,25 +16,25 @@ type TransactionWork<Output extends object> = (tx: Transaction) => Promise<Outpu
 /** A write under way. */
 interface Write {
   deadline: Deadline;
-  /** Set for one with an Idempotency-Key. */
+  /** Set for a write with an Idempotency-Key. */
   idempotent?: IdempotentCall | undefined;
 }
 
-/** How the answer of a write is stored. */
+/** The way in which the answer of a write is stored. */
 interface Answering<Output extends object> {
   /**
-   * Makes the output of a change from stored rows: repetitions are answered by it when the quota of the key for stored answers
-   * is used up. Publishing has no `look`, since its answers are no larger than the records that it stores.
+   * Makes the output of a change from stored rows, to answer repetitions if the key's quota for stored answers is used
+   * up. Publishing has no `look`, since its answers are no larger than the records that it stores.
    */
   look?: TransactionWork<Output> | undefined;
-  /** Makes the output that repetitions get, where the first one is not to be stored. */
+  /** Makes the output for repetitions, if the first one must not be stored. */
   keep?: ((output: Output) => Output) | undefined;
 }
 
-/** A call that is made together with others. */
+/** A call that is executed together with others. */
 type GroupedCall<Idempotent> = { idempotent: Idempotent } & Answering<object>;
 
-/** Runs a transaction again whose foreign key refers to a row, such as a tag, that was deleted after it had read it. */
+/** Runs a transaction again if a row, such as a tag, was deleted after it was read and before it was referenced. */
 const retryingForeignKeys = async <T>(transaction: () => Promise<T>): Promise<T> => {
   try {
     return await transaction();
@@ -44,13 +44,13 @@ const retryingForeignKeys = async <T>(transaction: () => Promise<T>): Promise<T>
   }
 };
 
-/** The output of a call, or why it was not done. */
+/** The output of a call, or the reason why it was not executed. */
 export type WriteResult = { output: unknown } | IdempotentReplay | AppError;
 
-/** By its call, the result of an earlier attempt, and the answer that it stored, unless its COMMIT failed. */
+/** For each call, the result of an earlier attempt, and the answer that it stored, unless its COMMIT failed. */
 type Attempted = Map<IdempotentCall, { result: WriteResult; answer: string }>;
 
-/** The result of a call that was made before, or is refused; undefined for a new one. */
+/** The result of a call that was executed before, or is refused; undefined for a new one. */
 const outcomeOf = async (
   tx: Transaction,
   { idempotent: call, look }: GroupedCall<IdempotentCall>,
@@ -58,13 +58,13 @@ const outcomeOf = async (
   attempted: Attempted,
 ): Promise<WriteResult | undefined> => {
   if (!(conflict instanceof IdempotentReplay)) return conflict;
-  // An earlier attempt is stored: its COMMIT was done, and the answer to it was lost.
+  // An earlier attempt is stored: its COMMIT succeeded, but the server's reply to it was lost.
   const own = attempted.get(call);
   if (own?.answer === conflict.answer) return own.result;
   return look && conflict.answer === NOT_KEPT ? new IdempotentReplay(call.encode(await look(tx))) : conflict;
 };
 
-/** The answer of a call as it is stored. */
+/** The answer of a call in its stored form. */
 const answerOf = async (
   tx: Transaction,
   { idempotent: call, look, keep = (output) => output }: GroupedCall<IdempotentCall>,
@@ -72,13 +72,14 @@ const answerOf = async (
   now: Date,
 ): Promise<AnsweredCall> => {
   const answer = call.encode(keep(output));
-  // Also where rates are off: it bounds what is stored.
+  // This applies even if rates are not limited: it bounds the stored data.
   const isKept = !look || (await mayKeepAnswer(tx, { userId: call.userId, now }, Buffer.byteLength(answer)));
   return { call, answer: isKept ? answer : NOT_KEPT };
 };
 
 /**
- * Makes the new ones among some idempotent calls in one transaction, and stores their answers. `make` may refuse some.
+ * Executes the new calls among some idempotent ones in one transaction, and stores their answers. `make` may refuse
+ * some.
  */
 const doOnce = async <C extends GroupedCall<IdempotentCall>>(
   tx: Transaction,
@@ -112,7 +113,7 @@ const isIdempotent = <C extends GroupedCall<IdempotentCall | undefined>>(
 ): call is C & GroupedCall<IdempotentCall> => call.idempotent !== undefined;
 
 /**
- * Makes a group of calls in one transaction, and calls `onCommit` before its COMMIT. Either all are idempotent, or
+ * Executes a group of calls in one transaction, and calls `onCommit` before its COMMIT. Either all are idempotent, or
  * none.
  * @throws the errors of `make` and of `Database.transaction`
  */
@@ -132,11 +133,12 @@ export const doTogether = <C extends GroupedCall<IdempotentCall | undefined>>(
   return retryingForeignKeys(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
 };
 
-/** An answer as it is kept for repetitions: a secret is shown once. */
+/** The stored form of an answer: a secret is shown once. */
 export const withoutSecret = <T extends { secret: string | null }>(output: T): T => ({ ...output, secret: null });
 
 /**
- * Deletes by `once`. The same call, which waited for this one, finds nothing: only then is the answer there that it is to get.
+ * Deletes by `once`. A repetition that waited for this call finds nothing to delete: it tries again, since only now the
+ * stored answer exists.
  * @throws AppError, as `once`
  */
 export const deleteOnce = async <T>(
@@ -152,7 +154,7 @@ export const deleteOnce = async <T>(
   }
 };
 
-/** Runs writes, each in its own transaction. An idempotent write is done once: its answer is stored with its effect. */
+/** Runs writes, each in its own transaction. An idempotent write runs once: its answer is stored with it. */
 export class Writes {
   readonly #db: Database;
   readonly #now: () => Date;
@@ -184,8 +186,8 @@ export class Writes {
   }
 
   /**
-   * The output of a call that `run` makes, unless the same call is under way in this process: then it refuses at once, without
-   * asking the database.
+   * Returns the output of a call that `run` executes. If the same call is under way in this process, refuses at once,
+   * without a query.
    * @throws AppError IDEMPOTENCY_IN_PROGRESS, and why the call was not made
    */
   async outputOf<Output>(idempotent: IdempotentCall | undefined, run: () => Promise<WriteResult>): Promise<Output> {
@@ -198,7 +200,7 @@ export class Writes {
     const name = callHash.toString('latin1');
     if (this.#running.has(name)) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: RETRY_AFTER_S });
     this.#running.add(name);
-    // Hashing a large input takes a while: it is done before anything is locked.
+    // Hashing a large input takes a while, so it precedes all locks.
     inputHash();
     try {
       return await work();

@@ -12,7 +12,7 @@ const takes = ({ id, route }: InvalidCall): string => {
   return names.length === 0 ? `\`${id}\` takes no parameters.` : `\`${id}\` takes ${names.join(', ')}.`;
 };
 
-/** The faults of the envelope of a call, from those of zod, each with a suggestion. */
+/** Converts zod's faults in the envelope of a call to faults with suggestions. */
 export const invalidInput = (procedure: InvalidCall, sent: unknown, found: readonly z.core.$ZodIssue[]): AppError => {
   const one = wrapperIssue(sent, procedure);
   if (one) return new AppError('VALIDATION_FAILED', { issues: [one] });
@@ -30,12 +30,12 @@ export const invalidInput = (procedure: InvalidCall, sent: unknown, found: reado
   return new AppError('VALIDATION_FAILED', { issues, ...(hint !== undefined && { hint }) });
 };
 
-/** Words for the user of the key. */
+/** Values that mean the user of the key. */
 const SELF = new Set(['me', 'self', '@me', '~', 'current']);
 
 const HEX_ID = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** The id in a text that wraps or writes it in another way: in braces, as a URN, without dashes, in upper case. */
+/** The id in a text with another notation: in braces, as a URN, without dashes, or in upper case. */
 const idIn = (text: string): string | undefined => {
   const digits = text
     .trim()
@@ -45,13 +45,13 @@ const idIn = (text: string): string | undefined => {
   return HEX_ID.test(digits) ? digits.replace(HEX_ID, '$1-$2-$3-$4-$5') : undefined;
 };
 
-/** The text that holds an id in an input: its one member `id`, or one such as `gameId`. */
+/** The text of the id in an input: its only member `id`, or a member such as `gameId`. */
 const idSent = (input: unknown): string | undefined => {
   const found = Object.entries(Object(input) as object).find(([name]) => /^(?:id|\w+Id)$/.test(name))?.[1] as unknown;
   return typeof found === 'string' ? found : undefined;
 };
 
-/** The hint for a record that was not found under a text that cannot be an id; undefined for the usual one. */
+/** The hint for a record that was not found because a text cannot be an id; undefined for the usual hint. */
 export const unusableId = (reason: Reason, input: unknown): string | undefined => {
   if (!reason.endsWith('_NOT_FOUND')) return undefined;
   const sent = idSent(input);

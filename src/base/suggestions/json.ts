@@ -1,7 +1,7 @@
 /**
  * The first fault of a text that is not JSON: https://www.rfc-editor.org/rfc/rfc8259. Engines word this differently, or
- * not at all. A library such as jsonc-parser gives a code and an offset, but neither the word that was found nor its
- * JSON; it parses recursively, and 10 000 open brackets overflow its stack. Input comes from anonymous callers.
+ * not at all. A library such as jsonc-parser gives a code and an offset, but neither the wrong word nor its JSON. It
+ * parses recursively: 10 000 open brackets overflow its stack, and anonymous callers send the input.
  */
 
 interface JsonFault {
@@ -19,11 +19,11 @@ const LONGEST_WORD = 20;
 const WORD = /[\p{L}\p{N}_$.+-]{0,20}/uy;
 const LITERAL = /true|false|null/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?/iy;
-/** A possible beginning of a JSON literal or number. */
+/** The possible beginning of a JSON literal or number. */
 const BEGINNING = /^(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|-?\d*\.?|-?\d+(?:\.\d+)?e[+-]?)$/i;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
-/** Literals of other languages, and their JSON, if any. */
+/** Literals of other languages with their JSON, if it exists. */
 const WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     NaN: '`NaN`, which JSON lacks: send null or leave it out',
@@ -45,7 +45,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): string => {
   return pattern.exec(text)?.[0] ?? '';
 };
 
-/** A character in words, which reveal nothing of the text. */
+/** Describes a character without revealing any of the text. */
 const nameOf = (text: string, at: number): string => {
   const code = text.codePointAt(at) ?? 0;
   const character = String.fromCodePoint(code);
@@ -59,7 +59,7 @@ const isQuote = (character: string): boolean => /['‘’“”«»]/.test(chara
 
 const A_VALUE = 'a value';
 
-/** Describes an unexpected character where a value or, with `needed`, something else should be. */
+/** Describes an unexpected character at the position of a value or of `needed`. */
 const unexpectedCharacter = (text: string, at: number, needed: string): string => {
   const character = text.charAt(at);
   if (character === "'") return 'a single quote: JSON takes double quotes only';
@@ -98,7 +98,7 @@ class JsonReader {
     this.#open = new Uint8Array(text.length + 1);
   }
 
-  /** The first fault, if there is one. */
+  /** The first fault, if any. */
   read(): JsonFault | undefined {
     for (;;) {
       const fault = this.#value();
@@ -142,7 +142,7 @@ class JsonReader {
     return this.#fault(`the text ends ${where}; is it cut off?`);
   }
 
-  /** Reads a value; of an object or array, its beginning up to the first scalar. */
+  /** Reads a value. It reads an object or array only up to its first scalar. */
   #value(): JsonFault | undefined {
     for (;;) {
       this.#skip();
@@ -195,7 +195,7 @@ class JsonReader {
     return undefined;
   }
 
-  /** The token after a value within an object or array: the next value, the end, or a fault. */
+  /** Reads the token after a value in an object or array: the next value, the end, or a fault. */
   #next(): 'value' | 'closed' | JsonFault {
     if (this.#isEnd) return this.#end(`inside ${this.#inside}`);
     const isObject = this.#open[this.#depth] === OBJECT;
@@ -245,7 +245,7 @@ class JsonReader {
   }
 }
 
-/** The first fault of a text; undefined for JSON. */
+/** The first fault of a text; undefined for valid JSON. */
 export const jsonFault = (text: string): JsonFault | undefined => {
   const fault = new JsonReader(text).read();
   const other = fault && otherFormat(text);
@@ -259,7 +259,7 @@ const positionOf = (text: string, at: number): string => {
   return `Line ${lines.length}, column ${Array.from(lines.at(-1) ?? '').length + 1}`;
 };
 
-/** `Line 1, column 28: `}` after a comma; remove the comma.`; undefined for JSON. */
+/** `Line 1, column 28: `}` after a comma; remove the comma.`; undefined for valid JSON. */
 export const jsonHint = (text: string): string | undefined => {
   const fault = jsonFault(text);
   if (!fault) return undefined;

@@ -2,15 +2,15 @@ import type { z } from 'zod';
 import type { Advise } from '../../../contract/index.ts';
 import { aliasesOf, nearest, plain } from './nearest.ts';
 
-/** The suggestions in one reply; with more wrong names, the document helps better. */
+/** The most suggestions in one reply; with more wrong names, the document helps better. */
 const MAX_SUGGESTIONS = 20;
-/** Longer texts are not tried as another type. */
+/** Longer texts are not converted to another type. */
 const MAX_RECAST = 100;
 
 const memberAliases = aliasesOf('members');
 const valueAliases = aliasesOf('values');
 
-/** The parts of zod's definitions that lead from a schema to those within it. */
+/** The parts of zod's definitions that link a schema to its inner schemas. */
 interface MemberDefinition {
   innerType?: z.ZodType;
   out?: z.ZodType;
@@ -34,7 +34,7 @@ const within = (schema: z.ZodType | undefined, member: PropertyKey): z.ZodType |
   return Object.hasOwn(shape, member) ? shape[String(member)] : undefined;
 };
 
-/** The schemas of the members of the object at a path, by their names; empty where there is none. */
+/** The schemas of the members of the object at a path, by their names; empty if no object is there. */
 export const membersAt = (schema: z.ZodType, path: readonly PropertyKey[] = []): Record<string, z.ZodType> => {
   const at = path.reduce<z.ZodType | undefined>(within, schema);
   return definitionOf(at).shape ?? {};
@@ -46,7 +46,7 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
     return Object.hasOwn(holder, member) ? holder[member] : undefined;
   }, value);
 
-/** `extraInfo.fileSize`, where a member of this name belongs into another one. */
+/** `extraInfo.fileSize`, if a member with this name belongs in another member. */
 const deeper = (member: string, members: Record<string, z.ZodType>): string | undefined => {
   for (const [name, schema] of Object.entries(members)) {
     const inner = Object.keys(membersAt(schema)).find((one) => plain(one) === plain(member));
@@ -55,7 +55,7 @@ const deeper = (member: string, members: Record<string, z.ZodType>): string | un
   return undefined;
 };
 
-/** The member that an unknown one most likely means, unless it is there already. */
+/** The member that an unknown one most likely means, unless the input already has it. */
 const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: unknown): string | undefined => {
   const isBesideJson = issue.path.length === 0;
   const path = isBesideJson ? ['json'] : issue.path;
@@ -65,11 +65,11 @@ const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: u
   return nearest(member, names, memberAliases) ?? deeper(member, members);
 };
 
-/** Whether a text is a number or a truth value as JSON writes it. */
+/** Whether a text is a JSON number or boolean. */
 const isQuoted = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
 
-/** A suggestion for an array in place of an object, one member of which takes an array of records. */
+/** A suggestion for an array instead of an object with one member that takes an array of records. */
 const memberFor = (path: readonly PropertyKey[], body: z.ZodType): string | undefined => {
   const arrays = Object.entries(membersAt(body, path)).filter(
     ([, schema]) => definitionOf(definitionOf(schema).element).shape,
@@ -77,10 +77,10 @@ const memberFor = (path: readonly PropertyKey[], body: z.ZodType): string | unde
   return arrays.length === 1 ? `put the array into \`${arrays[0]?.[0]}\`` : undefined;
 };
 
-/** PHP writes an empty array as `[]`, whatever was meant. */
+/** PHP writes every empty array as `[]`, even if an object was meant. */
 export const EMPTY_IN_PHP = 'in PHP, an empty object is `new stdClass()` or `(object) []`';
 
-/** A suggestion for an array in place of an object. */
+/** A suggestion for an array instead of an object. */
 const namesFor = ({ path, expected }: z.core.$ZodIssueInvalidType, body: z.ZodType, sent: unknown) => {
   const value = valueAt(sent, path);
   if (!Array.isArray(value) || !['object', 'record'].includes(expected)) return undefined;
@@ -89,7 +89,7 @@ const namesFor = ({ path, expected }: z.core.$ZodIssueInvalidType, body: z.ZodTy
   return memberFor(path, body) ?? (name === undefined ? undefined : `give its values names, such as \`${name}\``);
 };
 
-/** A suggestion for a value of a wrong type, where it is plain. */
+/** A suggestion for a value of a wrong type, if its meaning is clear. */
 const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): string | undefined => {
   const [value, at, name] = [valueAt(sent, path), path.slice(0, -1), String(path.at(-1))];
   const members = membersAt(body, at);
@@ -101,8 +101,8 @@ const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): str
 };
 
 /**
- * Makes a function that suggests, issue by issue, what unknown members and values most likely mean. `body` is the
- * schema of the envelope, `sent` the envelope. `miss` is called for members of the input without a suggestion.
+ * Makes a function that suggests for each issue what unknown members and values most likely mean. `body` is the schema
+ * of the envelope, and `sent` the envelope. Input members without a suggestion are passed to `miss`.
  */
 export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advise => {
   let left = MAX_SUGGESTIONS;

@@ -1,29 +1,29 @@
 import { createRequire } from 'node:module';
 import { closestMatch } from 'leven';
 
-/** Longer words are not compared: they are no typos, and comparing takes time. */
+/** Longer words are not compared: they are not typos, and comparing them takes time. */
 const MAX_WORD = 50;
-/** From this length on a part of a word stands for it: `sort` for `sortBy`. */
+/** From this length on, a part of a word may stand for it: `sort` for `sortBy`. */
 const LEAST_PART = 4;
 
-/** Words that mean a candidate without being similar. All are in the form of `plain`. */
+/** Words that mean a candidate without being similar. All are in the form that `plain` returns. */
 type Aliases = Readonly<Record<string, readonly string[]>>;
 
 type Named = 'members' | 'values' | 'routers' | 'procedures' | 'paths' | 'settings';
 
 const written = createRequire(import.meta.url)('#aliases') as Record<Named, Record<string, string>>;
 
-/** How other APIs and programs name our members, values and so on; of paths, the words by which people look for them. */
+/** Names of members, values and so on in other APIs and programs, and the words by which people look for paths. */
 export const aliasesOf = (named: Named): Aliases =>
   Object.fromEntries(Object.entries(written[named]).map(([name, words]) => [name, words.split(' ')]));
 
-/** A word without case, and without what separates its parts: `page_size` and `pageSize` are the same. */
+/** A word in lower case, without separators: `page_size` and `pageSize` are the same. */
 export const plain = (word: string): string => word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** The letters of a word that may be wrong. */
+/** The number of letters that may be wrong in a word. */
 const slips = ({ length }: string): number => (length < 3 ? 0 : length < 5 ? 1 : length < 10 ? 2 : 3);
 
-/** Whether a word is a part of a candidate, or the other way round, at the beginning or the end. */
+/** Whether a word is a part of a candidate, or the reverse, at the beginning or the end. */
 const isPart = (word: string, candidate: string): boolean => {
   const singular = word.replace(/s$/, '');
   if (candidate.length >= LEAST_PART && (word.startsWith(candidate) || word.endsWith(candidate))) return true;
@@ -31,13 +31,13 @@ const isPart = (word: string, candidate: string): boolean => {
   return singular.length >= 3 && (candidate.startsWith(singular) || candidate.endsWith(word));
 };
 
-/** The characters of a word in order: two words with the same ones differ by transpositions only. */
+/** The characters of a word in order: two words with the same characters differ only by transpositions. */
 export const sorted = (word: string): string => Array.from(word).toSorted().join('');
 
-/** The one element of a list that has no other. */
+/** The only element of a list with one element. */
 const sole = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined);
 
-/** The candidate that a word most likely means; undefined where none is near. */
+/** The candidate that a word most likely means; undefined if none is similar. */
 export const nearest = (word: string, candidates: readonly string[], aliases: Aliases = {}): string | undefined => {
   if (word.length > MAX_WORD) return undefined;
   const sought = plain(word);

@@ -1,13 +1,13 @@
 import { aliasesOf, nearest, plain } from './nearest.ts';
 import { meantProcedures } from './procedures.ts';
 
-/** Paths of more characters are not compared. */
+/** Longer paths are not compared. */
 const MAX_PATH = 200;
 
 /** Paths of the service, and the words by which people look for them. */
 export const PLACES = aliasesOf('paths');
 
-/** Prefixes of procedures' names in paths that people try. */
+/** Prefixes of procedure names in paths that people try. */
 const BEFORE = /^(?:api|trpc|rpc|rest|v\d+)$/i;
 
 const placeOf = (path: string, parts: readonly string[]): string | undefined => {
@@ -27,7 +27,7 @@ const decoded = (path: string): string => {
   }
 };
 
-/** The hint for an unknown path; undefined for the usual one. */
+/** The hint for an unknown path; undefined for the usual hint. */
 export const unknownPath = (path: string): string | undefined => {
   if (path.length > MAX_PATH) return undefined;
   const all = decoded(path)

@@ -1,7 +1,7 @@
 import { MAX_BATCH_CALLS, operations, procedures, streams } from '../../../contract/index.ts';
 import { aliasesOf, nearest, plain } from './nearest.ts';
 
-/** Names of more characters are not compared. */
+/** Longer names are not compared. */
 const MAX_NAME = 100;
 
 const all = operations.map(({ id }) => id);
@@ -30,13 +30,13 @@ export const meantIds = (name: string): string[] => {
   return found === undefined ? [] : [`${router}.${found}`];
 };
 
-/** The router that a name begins with, exactly or nearly. */
+/** The router at the beginning of a name, which may be misspelled. */
 const routerOf = (name: string): string | undefined =>
   nearest(name.split(/[^\p{L}\p{N}_-]+/u).find((part) => part !== '') ?? '', routers, routerAliases);
 
 const LISTED = '`/docs/` lists all procedures.';
 
-/** `Did you mean `game.list`?`, or the names to choose from; undefined where none is near. `show` formats a name. */
+/** `Did you mean `game.list`?`, or the names to choose from; undefined if no name is similar. `show` formats a name. */
 export const meantProcedures = (name: string, show: (id: string) => string): string | undefined => {
   if (name.length > MAX_NAME) return undefined;
   const found = meantIds(name);

@@ -4,9 +4,9 @@ import { leastInput } from './wrapper.ts';
 
 type QueriedCall = Pick<Operation, 'id' | 'route' | 'example'>;
 
-/** Parameters of a query that are made into an example at most. */
+/** The most parameters of a query that are made into an example. */
 const MAX_PARAMETERS = 10;
-/** Characters of an encoded input that are shown at most. */
+/** The most characters of an encoded input that are shown. */
 const MAX_INPUT = 200;
 
 const parsed = (text: string): unknown => {
@@ -17,7 +17,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** The members of an input from a query, each converted to the type of its schema; undefined where that fails. */
+/** The members of an input from a query, each converted to the type of its schema; undefined if a conversion fails. */
 const inputOf = (
   query: Readonly<Record<string, unknown>>,
   { route }: QueriedCall,
@@ -39,8 +39,8 @@ const isMember = ({ body }: QueriedCall['route'], json: object, name: string): b
   !body.safeParse({ json }).error?.issues.some(({ path }) => path[1] === name);
 
 /**
- * A hint on where the parameters of a call go that has none; `query` holds the unknown parameters of its URL. A short
- * input is shown as it should be sent.
+ * A hint for a call without parameters on where they belong; `query` holds the unknown parameters of its URL. It shows
+ * a short input in the correct form.
  */
 export const parametersHint = (
   method: string,

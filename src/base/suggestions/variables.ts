@@ -1,22 +1,22 @@
 import { closestMatch } from 'leven';
 import { aliasesOf, plain, sorted } from './nearest.ts';
 
-/** The least length of a name that is compared, and the least length of one in which two letters may be wrong. */
+/** The shortest name that is compared, and the shortest in which two letters may be wrong. */
 const LEAST_LENGTH = 4;
 const LONG_LENGTH = 9;
-/** Variables that Kubernetes and Docker set for neighbouring services, such as one called `redis`. */
+/** Variables that Kubernetes and Docker set for neighbouring services, such as a service named `redis`. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))|^[A-Z]+_PORT$/;
 
-/** OpenTelemetry's variables are for all programs; some are named nearly as ours. */
+/** OpenTelemetry's variables apply to all programs; some of their names resemble names of this service. */
 const TELEMETRY = /^OTEL_/;
 const OTHER_TELEMETRY = /^OTEL_(BLRP|EXPORTER_OTLP_(LOGS|METRICS|PROFILES)|LOGS|METRICS?)_/;
 
 const aliases = Object.entries(aliasesOf('settings'));
 
-/** The letters of a name that may be wrong; of a short one only its length may differ. */
+/** The number of letters that may be wrong in a name. A short name may differ only in length. */
 const slips = ({ length }: string): number => (length <= LEAST_LENGTH ? 0 : length < LONG_LENGTH ? 1 : 2);
 
-/** The setting that an unknown variable most likely means; `byPlain` has the settings by their plain forms. */
+/** The setting that an unknown variable most likely means; `byPlain` holds the settings by their plain forms. */
 const meantBy = (name: string, byPlain: ReadonlyMap<string, string>): string | undefined => {
   const sought = plain(name);
   if (sought.length < LEAST_LENGTH) return undefined;
@@ -29,7 +29,7 @@ const meantBy = (name: string, byPlain: ReadonlyMap<string, string>): string | u
   return found === undefined ? undefined : byPlain.get(found);
 };
 
-/** The settings that begin with the same word, where there are several: `DATABASE_URL` and `DATABASE_READ_URL`. */
+/** The settings that begin with the same word, if several do: `DATABASE_URL` and `DATABASE_READ_URL`. */
 const familyOf = (name: string, settings: readonly string[]): readonly string[] => {
   const [first = ''] = name.split('_');
   const family = settings.filter((setting) => setting.startsWith(`${first}_`));
@@ -37,14 +37,14 @@ const familyOf = (name: string, settings: readonly string[]): readonly string[] 
   return name.includes('_') && family.length > 1 && !isOthers ? family : [];
 };
 
-/** A variable that is set and not read. */
+/** A variable that is set but not read. */
 export interface StrayVariable {
   variable: string;
-  /** A sentence for the operator that begins with the name. It never holds the value. */
+  /** A sentence for the operator, which begins with the name. It never holds the value. */
   message: string;
 }
 
-/** The variables that look like misspelled settings. */
+/** The variables that resemble settings but are misspelled. */
 export const strayVariables = (names: readonly string[], settings: readonly string[]): StrayVariable[] => {
   const byPlain = new Map(settings.map((setting) => [plain(setting), setting]));
   return names

@@ -18,13 +18,13 @@ const leastOf = ({ route, example }: Pick<WrappedCall, 'route' | 'example'>): un
   return least;
 };
 
-/** The shortest input that a procedure takes, made from its example. */
+/** The shortest input that a procedure accepts, made from its example. */
 export const leastInput = ({ id, ...procedure }: Pick<WrappedCall, 'id' | 'route' | 'example'>): unknown => {
   if (!leastInputs.has(id)) leastInputs.set(id, leastOf(procedure));
   return leastInputs.get(id);
 };
 
-/** Names in other APIs of the member that holds the parameters. */
+/** Other APIs' names for the member that holds the parameters. */
 const OTHER_WRAPPERS = new Set('input inputs params parameters data body args arguments payload'.split(' '));
 
 const isMembers = (value: unknown): value is WrappedMembers =>
@@ -59,8 +59,8 @@ const withoutJson = (envelope: WrappedMembers, procedure: WrappedCall): Issue | 
 };
 
 /**
- * The single issue of an envelope without proper parameters, if that is its fault: further issues would take its
- * members for something else.
+ * The single issue of an envelope without proper parameters, if this is its fault: further issues would misinterpret
+ * its members.
  */
 export const wrapperIssue = (envelope: unknown, procedure: WrappedCall): Issue | undefined => {
   const example = (): string => wrapped(leastInput(procedure));

@@ -10,12 +10,11 @@ import { deleteContract, listContracts, putContract } from './store.ts';
 /** The dependencies of the router `consumerContract`. */
 interface ConsumerContractContext {
   db: Database;
-  /** The clock. */
   now: () => Date;
   writes: Writes;
 }
 
-/** Whether a text is a version of this gateway, or an earlier one, also with a build behind a plus sign. */
+/** Whether a text is this gateway's version or an earlier one, with or without a build after a plus sign. */
 const isKnownVersion = (text: string): boolean => {
   const [, known] = /^(\d+\.\d+\.\d+)(?:\+[\w.-]+)?$/.exec(text) ?? [];
   return known !== undefined && known.localeCompare(version, 'en', { numeric: true }) <= 0;
@@ -32,7 +31,7 @@ const assertKnown = ({ contract, needs }: InputOf<Contract['consumerContract']['
     });
 };
 
-/** The procedures of the router `consumerContract`: each reaches the contracts of its caller only. */
+/** The procedures of the router `consumerContract`. Each accesses only the contracts of its caller. */
 export const consumerContractHandlers = ({
   db,
   now,

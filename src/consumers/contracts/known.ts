@@ -4,17 +4,17 @@ import type { Need } from '../../../contract/consumer-contract.ts';
 import { pointerOf } from '../../../contract/issues.ts';
 import { partsOf, schemasIn, type Side } from '../../../contract/parts.ts';
 
-// Whether this gateway has the operations, members, words and reasons that a contract names.
+// Checks that this gateway has the operations, members, words and reasons that a contract names.
 
 type NamedNeed = Pick<Need, 'operation' | 'sends' | 'reasons'> & {
   reads?: string[] | undefined;
   requires?: string[] | undefined;
 };
 
-/** The number of unknown parts that an answer names. */
+/** The most unknown parts that an answer names. */
 const MAX_TOLD = 5;
 
-/** The members and words of a schema behind an envelope, as pointers with `*` for each element and each key of a map. */
+/** The members and words of a schema in an envelope, as pointers with `*` for each element and each key of a map. */
 const namesIn = (schema: z.ZodType, side: Side, envelope: string): Set<string> => {
   const members = Array.from(schemasIn(schema, side), ({ path }) => pointerOf(path));
   const words = partsOf(schema, side).map(({ name }) => name);
@@ -32,7 +32,7 @@ const namesOf = (operation: Operation): Record<Side, Set<string>> => ({
 const known = new Map<string, Record<Side, Set<string>>>();
 const messages = new Set(Object.keys(webhookMessages).map((name) => `webhook.message.${name}`));
 
-/** Whether a pointer names a member; a key of a map may stand for `*`. */
+/** Whether a pointer names a member; `*` matches any key of a map. */
 const isNamed = (names: ReadonlySet<string>, pointer: string): boolean => {
   if (names.has(pointer)) return true;
   const steps = pointer.split('/');
@@ -42,7 +42,7 @@ const isNamed = (names: ReadonlySet<string>, pointer: string): boolean => {
   });
 };
 
-/** The parts that a need names and this gateway lacks. */
+/** The parts that a need names but this gateway lacks. */
 const unknownIn = function* ({
   operation: id,
   sends,
@@ -50,7 +50,7 @@ const unknownIn = function* ({
   requires = [],
   reasons,
 }: NamedNeed): Generator<string> {
-  // A contract may have needs of the messages to its webhook; only documents name their members.
+  // A contract may need the messages to its webhook. Only documents name their members.
   if (messages.has(id)) return;
   const operation = operations.find((one) => one.id === id);
   if (!operation) {
@@ -64,7 +64,7 @@ const unknownIn = function* ({
   for (const reason of reasons) if (!operation.reasons.some((one) => one === reason)) yield `${id} ${reason}`;
 };
 
-/** The first parts that needs name and this gateway lacks: `game.list /titel`. */
+/** The first parts that needs name but this gateway lacks: `game.list /titel`. */
 export const unknownParts = (needs: readonly NamedNeed[]): string[] => {
   const found = new Set<string>();
   for (const need of needs) {

@@ -13,14 +13,14 @@ import { lockRows } from '../../db/sql/lock-rows.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { type ConsumerContractRow, consumerContractsIn } from '../entity.ts';
 
-/** A contract in brief. */
+/** The summary of a contract. */
 export type ContractSummary = OutputOf<Contract['consumerContract']['publish']>;
 /** A contract of a user, by its name and tag. */
 export type ContractName = Pick<ConsumerContractRow, 'userId' | 'consumer' | 'tag'>;
 /** A contract to publish. */
 export type NewContract = InputOf<Contract['consumerContract']['publish']> & { userId: string };
 
-/** A contract that was published, and the user who did it. */
+/** A published contract, and the user who published it. */
 export interface PublishedContract extends ConsumerContract {
   userId: string;
 }
@@ -39,7 +39,7 @@ const summaryOf = ({
   publishedAt: publishedAt.toISOString(),
 });
 
-/** Asserts that a contract has room beside the others of its user, who is locked. @throws AppError CONTRACT_LIMIT */
+/** Asserts that a user, who is locked, has room for the contract. @throws AppError CONTRACT_LIMIT */
 const assertRoom = async (tx: Transaction, { userId, consumer, tag }: ContractName, bytes: number): Promise<void> => {
   const [others] = await tx.read<{ n: number; bytes: number | string }>(
     `SELECT COUNT(*) AS n, COALESCE(SUM(OCTET_LENGTH(needs)), 0) AS bytes FROM consumer_contracts
@@ -53,7 +53,7 @@ const assertRoom = async (tx: Transaction, { userId, consumer, tag }: ContractNa
   });
 };
 
-/** Keeps a contract, in place of the one before. @throws AppError USER_NOT_FOUND, CONTRACT_LIMIT */
+/** Stores a contract in place of the previous one. @throws AppError USER_NOT_FOUND, CONTRACT_LIMIT */
 export const putContract = async (
   tx: Transaction,
   { userId, tag, contract: { consumer, contract, needs } }: NewContract,
@@ -66,7 +66,7 @@ export const putContract = async (
     needs: needs.map(({ decodes, ...need }) => ({ ...need, ...(decodes && { decodes }) })),
     publishedAt: now,
   };
-  // One after the other, so that none passes the limit.
+  // A user's contracts are stored one after another, so that none exceeds the limit.
   const [user] = await lockRows(tx, 'users', [storedIdToBytes(userId)]);
   if (!user) throw new AppError('USER_NOT_FOUND');
   const contracts = consumerContractsIn(tx);
@@ -87,10 +87,10 @@ const briefRows = (reader: Pick<Reader, 'manager'>, wanted: Partial<ContractName
 export const listContracts = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<ContractSummary[]> =>
   (await briefRows(reader, { userId })).map(summaryOf);
 
-/** A contract in brief, with its user. */
+/** The summary of a contract, with its user. */
 export type OwnedContract = ContractSummary & { userId: string };
 
-/** The contracts of all users, or those with a user, consumer and tag, by these. */
+/** The contracts of all users, or of a user, consumer and tag, sorted by these. */
 export const findContracts = async (
   reader: Pick<Reader, 'manager'>,
   wanted: Partial<ContractName>,
@@ -103,7 +103,7 @@ export const deleteContract = async (tx: Transaction, name: ContractName): Promi
   if (affected !== 1) throw new AppError('CONTRACT_NOT_FOUND');
 };
 
-/** Deletes contracts of a user, for an operator. Returns what they were. */
+/** Deletes contracts of a user, for an operator. Returns the deleted contracts. */
 export const deleteContracts = async (
   tx: Transaction,
   wanted: Partial<ContractName> & { userId: string },
@@ -117,7 +117,7 @@ export const deleteContracts = async (
   return found;
 };
 
-/** The stored text of a contract; undefined where it was deleted meanwhile. */
+/** The stored text of a contract; undefined if it was deleted meanwhile. */
 const readStored = async (
   reader: Reader,
   { userId, consumer, tag }: ContractName,
@@ -137,7 +137,7 @@ const parsedOr = (text: string): unknown => {
   }
 };
 
-/** The contracts of a user one by one, with all that is kept of them. */
+/** Yields the contracts of a user one by one, with all stored data. */
 export async function* contractsOf(reader: Reader, userId: string): AsyncGenerator<object> {
   for (const summary of await listContracts(reader, userId)) {
     const stored = await readStored(reader, { userId, ...summary });
@@ -145,10 +145,10 @@ export async function* contractsOf(reader: Reader, userId: string): AsyncGenerat
   }
 }
 
-/** Told of a contract that counts for nothing: its user is suspended, or it cannot be read. */
+/** Called for a contract that is ignored: its user is suspended, or it cannot be read. */
 export type PassedOver = (contract: ContractName, why: 'suspended' | 'unreadable') => void;
 
-/** The contracts that were published under a tag, by their names. One at a time: all together may be too many to hold. */
+/** Yields the contracts published under a tag, by name. One at a time: all together may be too many for the memory. */
 export async function* publishedContracts(
   reader: Reader,
   tag: string,

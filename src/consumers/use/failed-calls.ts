@@ -11,11 +11,11 @@ import { type FailedCall, failedCallsIn } from '../entity.ts';
 import { existingKeyIds } from './store.ts';
 
 const HOUR_MS = 3_600_000;
-/** The faults of a call that are kept, and the characters of each path: names of unknown members may be long. */
+/** The most faults stored of a call, and the most characters of each path: unknown members may have long names. */
 const MAX_FAULTS = 5;
 const MAX_PATH = 100;
 
-/** A failure as it is kept. */
+/** A failure in its stored form. */
 export const failedCallOf = (
   operation: string,
   requestId: string,
@@ -32,11 +32,11 @@ export const failedCallOf = (
     .map(({ path, code }) => ({ path: excerpt(path, MAX_PATH), code })),
 });
 
-/** The last of some calls, in the order of their times. */
+/** The last of some calls, in order of their times. */
 export const lastOf = (calls: readonly FailedCall[]): readonly FailedCall[] =>
   calls.length <= MAX_FAILED_CALLS ? calls : calls.toSorted((a, b) => (a.at < b.at ? -1 : 1)).slice(-MAX_FAILED_CALLS);
 
-/** Adds calls to what is stored of their keys. Keys that were deleted meanwhile get none. */
+/** Adds calls to the stored calls of their keys. Skips keys that were deleted meanwhile. */
 export const addFailedCalls = async (
   tx: Transaction,
   calls: ReadonlyMap<string, readonly FailedCall[]>,
@@ -46,7 +46,7 @@ export const addFailedCalls = async (
   const known = await existingKeyIds(tx, [...calls.keys()]);
   const ids = [...known].toSorted();
   if (ids.length === 0) return;
-  // A row that is there is locked before it is read: two instances may add to it at once.
+  // An existing row is locked before it is read: two instances may add to it at once.
   await insertMissing(
     tx,
     'failed_calls',
@@ -75,6 +75,6 @@ export const readFailedCalls = async (
   return (row?.calls ?? []).filter(({ at }) => at >= end).toSorted((a, b) => (a.at < b.at ? 1 : -1));
 };
 
-/** Deletes some rows of keys of which no call failed lately. Returns whether there may be more. */
+/** Deletes some rows of keys without recent failed calls. Returns whether more rows may remain. */
 export const sweepFailedCalls = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
   sweepRows(db, failedCallsIn, () => ({ updatedAt: LessThan(endOf(now)) }));

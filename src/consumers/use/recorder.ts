@@ -11,35 +11,35 @@ import { dayOf, storeCounts, addParts, anonymousConsumer, keyConsumer, nameOf, S
 import { addFailedCalls, failedCallOf, lastOf } from './failed-calls.ts';
 import { type InputParts, inputPartsOf, markParts } from '../../../contract/index.ts';
 
-/** A crash loses the uses of this period. A longer one makes fewer writes. */
+/** A crash loses the uses of this period. A longer period makes fewer writes. */
 const DELAY_MS = 10_000;
-/** Failures are looked for at once; by then, every instance has stored its own. */
+/** Callers look for failures at once. After this time, every instance has stored its own. */
 const FAILURES_DELAY_MS = 2000;
-/** The consumers whose day is remembered. The uses of others are written again, which changes nothing. */
+/** The most consumers whose day is cached. Uses of the others are written again, which changes nothing. */
 const REMEMBERED = 10_000;
-/** The clients of a key on a day, and the anonymous clients on a day, that are told apart. */
+/** The most distinct clients of a key on a day, and the most distinct anonymous clients on a day. */
 const MAX_CLIENTS = 8;
 const MAX_ANONYMOUS = 256;
 const OTHER = 'other';
-/** A part that is no part of the input. */
+/** A part that does not belong to the input. */
 const IDEMPOTENCY_PART = 'Idempotency-Key';
 
-/** The first product of a `User-Agent` (RFC 9110, section 10.1.5), and the contract that one of our SDKs names after it. */
+/** The first product of a `User-Agent` (RFC 9110, section 10.1.5), and the contract that our SDKs name after it. */
 const AGENT = /^([!#$%&'*+.^_`|~\w-]{1,40}(?:\/[!#$%&'*+.^_`|~\w-]{1,20})?)(?: \(contract ([\d.]{1,12}))?/;
 const UNNAMED = 'unnamed';
 
-/** The client that a `User-Agent` names: `content-gateway-python/1.1.0 contract/1.1.0`, `curl/8.5.0`. At most 83 characters. */
+/** The client in a `User-Agent`, at most 83 characters: `content-gateway-python/1.1.0 contract/1.1.0`, `curl/8.5.0`. */
 const clientOf = (agent = ''): string => {
   const [, product = UNNAMED, contract] = AGENT.exec(agent) ?? [];
   if (holdsKey(product)) return UNNAMED;
   return contract === undefined ? product : `${product} contract/${contract}`;
 };
 
-/** The uses of a consumer on a day, as far as this process knows. */
+/** The uses of a consumer on a day, as known to this process. */
 interface ConsumerDay {
   day: string;
   clients: Set<string>;
-  /** By operation: the numbers of parts, and at the end whether there was an `Idempotency-Key`. */
+  /** By operation: the numbers of parts, and last whether an `Idempotency-Key` was sent. */
   seen: Map<string, Uint8Array>;
 }
 
@@ -52,17 +52,17 @@ export interface Consumer {
 }
 
 /**
- * Records who uses what, never a value that is not a word of the contract. Calls by key, operation and day are counted in memory
- * and stored together. The parts that a consumer uses of an operation are stored when they are first used on a day. Of each key it
- * keeps the last calls that failed.
+ * Records who uses which parts of the API, but no value except words of the contract. Calls by key, operation and day
+ * are counted in memory and stored together. The parts of an operation that a consumer uses are stored at their first
+ * use on a day. The last failed calls of each key are stored, too.
  */
 export class UseRecorder {
   readonly #now: () => Date;
-  /** Counts that are not stored yet. */
+  /** The counts not yet stored. */
   readonly counts: WriteBuffer<number>;
-  /** Parts that are not stored yet. */
+  /** The parts not yet stored. */
   readonly parts: WriteBuffer<readonly string[]>;
-  /** Failed calls by key that are not stored yet. */
+  /** The failed calls not yet stored, by key. */
   readonly failures: WriteBuffer<readonly FailedCall[]>;
   readonly #inputs = new Map<string, InputParts>();
   readonly #days = new LRUCache<string, ConsumerDay>(atMost(REMEMBERED));
@@ -103,7 +103,7 @@ export class UseRecorder {
     this.counts.add(`${keyId} ${dayOf(this.#now())} ${operation}`, 1);
   }
 
-  /** Notes which parts of an operation a call uses. `input` is what was sent, valid or not. */
+  /** Records which parts of an operation a call uses. `input` is the input as sent, valid or not. */
   note(route: AnyRoute, { keyId, userAgent, idempotencyKey }: Consumer, input: unknown): void {
     const day = dayOf(this.#now());
     const client = clientOf(userAgent);
@@ -124,17 +124,17 @@ export class UseRecorder {
     this.parts.add(nameOf({ consumer, day, operation: id }), parts);
   }
 
-  /** Keeps a call with a key that failed. */
+  /** Records a failed call with a key. */
   fail(keyId: string, operation: string, requestId: string, error: AppError): void {
     this.failures.add(keyId, [failedCallOf(operation, requestId, error, this.#now())]);
   }
 
-  /** Stores what is not stored yet. */
+  /** Stores all pending uses. */
   async flush(): Promise<void> {
     await Promise.all([this.counts.flush(), this.parts.flush(), this.failures.flush()]);
   }
 
-  /** Stores what is not stored yet, as far as the deadline allows. */
+  /** Stores all pending uses that the deadline allows. */
   async close(deadline: Deadline): Promise<void> {
     await Promise.all([this.counts.close(deadline), this.parts.close(deadline), this.failures.close(deadline)]);
   }
@@ -161,7 +161,7 @@ export class UseRecorder {
     this.parts.add(nameOf({ consumer, day: known.day, operation: SHARED }), [name]);
   }
 
-  /** The client, or a common name once too many are known on a day: anyone may make up names. */
+  /** The client, or a common name after too many clients on a day: anyone may invent names. */
   #toldApart(client: string, day: string): string {
     if (this.#anonymous.day !== day) this.#anonymous = { day, clients: new Set() };
     const { clients } = this.#anonymous;

@@ -12,7 +12,7 @@ import { memoize } from '../../base/cache.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import { keysIn } from '../../auth/entity.ts';
 
-/** The days for which uses are kept. */
+/** The days for which uses are stored. */
 export const KEPT_DAYS = MAX_USE_DAYS;
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;
@@ -20,7 +20,7 @@ const DATE_LENGTH = '2026-04-01'.length;
 /** The day of a time, in UTC: `2026-04-01`. */
 export const dayOf = (time: Date): string => time.toISOString().slice(0, DATE_LENGTH);
 
-/** The day a number of days before a time, in UTC. */
+/** The day that is a number of days before a time, in UTC. */
 export const dayBefore = (time: Date, days: number): string => dayOf(new Date(time.getTime() - days * DAY_MS));
 
 const addition = memoize((dialect: Dialect) =>
@@ -31,7 +31,7 @@ const addition = memoize((dialect: Dialect) =>
   ),
 );
 
-/** Which of some keys are there: they may have been deleted meanwhile, with their uses. */
+/** Returns the keys that exist: others were deleted meanwhile, with their uses. */
 export const existingKeyIds = async (tx: Transaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   const known = new Set<string>();
   for (const part of partsOf(ids)) {
@@ -65,20 +65,20 @@ export const readUses = (reader: Reader, keyId: string, now: Date, days: number)
     order: { day: 'DESC', n: 'DESC', operation: 'ASC' },
   });
 
-/** Deletes some counts of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
+/** Deletes some counts of days that ended more than KEPT_DAYS ago. Returns whether more counts may remain. */
 export const sweepUses = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
   sweepRows(db, keyUsesIn, () => ({ day: LessThan(dayBefore(now, KEPT_DAYS)) }), { day: 'ASC' });
 
 const KEY = 'key ';
-/** Stands for all operations: its parts are the clients of a key. */
+/** Replaces the operation in rows for all operations. Their parts are the clients of a key. */
 export const SHARED = '';
 
-/** The consumer that is the holder of a key. */
+/** The name of the consumer that holds a key. */
 export const keyConsumer = (keyId: string): string => `${KEY}${keyId}`;
-/** The consumer that is all anonymous callers with a client. */
+/** The name of the consumer that stands for all anonymous callers with a client. */
 export const anonymousConsumer = (client: string): string => `client ${client}`;
 
-/** The consumers of some whose key, if they have one, is there. */
+/** The consumers whose key exists, and those without a key. */
 const withExistingKeys = async (tx: Transaction, consumers: readonly string[]): Promise<ReadonlySet<string>> => {
   const found = new Set(consumers.filter((consumer) => !consumer.startsWith(KEY)));
   const ids = consumers.filter((consumer) => !found.has(consumer)).map((consumer) => consumer.slice(KEY.length));
@@ -90,11 +90,11 @@ const withExistingKeys = async (tx: Transaction, consumers: readonly string[]): 
 export const nameOf = ({ consumer, day, operation }: Omit<ConsumerUseRow, 'parts'>): string =>
   `${consumer}\n${day}\n${operation}`;
 
-/** Adds parts to what is stored of the day. Keys that were deleted meanwhile get none. */
+/** Adds parts to the stored parts of the day. Skips keys that were deleted meanwhile. */
 export const addParts = async (tx: Transaction, uses: readonly ConsumerUseRow[]): Promise<void> => {
   const consumers = await withExistingKeys(tx, [...new Set(uses.map(({ consumer }) => consumer))]);
   const rows = uses.filter(({ consumer }) => consumers.has(consumer));
-  // A row that is there is locked before it is read: two instances may add to it at once.
+  // An existing row is locked before it is read: two instances may add to it at once.
   await insertMissing(
     tx,
     'consumer_uses',
@@ -114,7 +114,7 @@ export const addParts = async (tx: Transaction, uses: readonly ConsumerUseRow[])
   }
 };
 
-/** Deletes all that is stored of the uses of keys. */
+/** Deletes all stored uses of keys. */
 export const deleteUsesOf = async (tx: Transaction, keyIds: readonly string[]): Promise<void> => {
   await keyUsesIn(tx).delete({ keyId: In(keyIds) });
   await consumerUsesIn(tx).delete({ consumer: In(keyIds.map(keyConsumer)) });
@@ -125,7 +125,7 @@ export const deleteUsesOf = async (tx: Transaction, keyIds: readonly string[]): 
 export interface PartUse {
   name: string;
   lastDay: string;
-  /** Set where the part will go. */
+  /** Set if the part will be removed. */
   deprecated?: true;
 }
 
@@ -133,15 +133,15 @@ export interface PartUse {
 export interface OperationUse {
   operation: string;
   lastDay: string;
-  /** Set where the operation will go. */
+  /** Set if the operation will be removed. */
   deprecated?: true;
   parts: PartUse[];
 }
 
-/** The uses of a consumer: of `key <id>`, or of `client <name>` for anonymous callers. */
+/** The uses of a consumer: `key <id>`, or `client <name>` for anonymous callers. */
 export interface ConsumerUse {
   consumer: string;
-  /** The clients of the holder of a key. */
+  /** The clients of the key's holder. */
   clients: PartUse[];
   operations: OperationUse[];
 }
@@ -154,7 +154,7 @@ const latest = (rows: readonly ConsumerUseRow[]): PartUse[] => {
   return Array.from(days, ([name, lastDay]) => ({ name, lastDay })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-/** The uses of an operation; it is undefined where the contract does not have it any more. */
+/** The uses of an operation, which is undefined if the contract no longer has it. */
 const operationUse = (id: string, operation: Operation | undefined, rows: readonly ConsumerUseRow[]): OperationUse => {
   const going = new Set(
     operation?.deprecatedParts.input.map(
@@ -173,7 +173,7 @@ const operationUse = (id: string, operation: Operation | undefined, rows: readon
   };
 };
 
-/** Which uses are read: of the last `days` days, today included; by some consumers, or all; of the operations of a contract. */
+/** The uses to read: of the last `days` days with today; by some or all consumers; of a contract's operations. */
 interface Wanted {
   now: Date;
   days: number;
@@ -211,6 +211,6 @@ export const readConsumerUses = async (
   );
 };
 
-/** Deletes some rows of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
+/** Deletes some rows of days that ended more than KEPT_DAYS ago. Returns whether more rows may remain. */
 export const sweepConsumerUses = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
   sweepRows(db, consumerUsesIn, () => ({ day: LessThan(dayBefore(now, KEPT_DAYS)) }), { day: 'ASC' });

@@ -12,12 +12,12 @@ import { grouped } from '../../base/tally.ts';
 import { recordReactions } from '../../event/outbox/record.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 
-/** Few at once, since calls that change these records wait for the locks. */
+/** Small, since calls that change these records wait for the locks. */
 const RECORDS_AT_ONCE = 100;
 
 const tablesOf = ({ favoriteTable, reactionTable }: ContentKind): string[] => [favoriteTable, reactionTable];
 
-/** Takes a user's favorites, or reactions, of some records back. */
+/** Removes a user's favorites or reactions on some records. */
 const removeSome = async (
   tx: Transaction,
   kind: ContentKind,
@@ -43,7 +43,7 @@ const removeSome = async (
   return affected ?? 0;
 };
 
-/** Takes all favorites and reactions of a user to records of a kind back, some at once. @returns how many */
+/** Removes all favorites and reactions of a user on records of a kind, some at once. @returns how many */
 export const removeEngagementOf = async (db: Database, kind: ContentKind, user: Bytes): Promise<number> => {
   const userId = idFromBytes(user);
   let removed = 0;
@@ -58,7 +58,7 @@ export const removeEngagementOf = async (db: Database, kind: ContentKind, user: 
   return removed;
 };
 
-/** How many favorites and reactions a user has given to records of a kind. */
+/** The number of favorites and reactions that a user has given to records of a kind. */
 export const countEngagementOf = async (reader: Reader, kind: ContentKind, user: Bytes): Promise<number> => {
   const userId = idFromBytes(user);
   let n = 0;

@@ -11,7 +11,7 @@ import type { Call } from '../../auth/procedure.ts';
 import { showing } from '../../auth/idempotency/call.ts';
 import { type ToggleOutcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
 
-/** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
+/** The record was locked, so only the other row that a mark refers to can be missing: the deleted user. */
 const toCaller = (error: unknown): never => {
   throw error instanceof ForeignKeyError ? new AppError('KEY_UNKNOWN', { cause: error }) : error;
 };
@@ -29,12 +29,12 @@ export interface ReactionState {
   dislikeCount: number;
 }
 
-/** Idempotent toggles get groups of their own: only their transactions are retried after an unknown outcome. */
+/** Idempotent toggles form separate groups: only their transactions are retried after an unknown outcome. */
 const groupOf = (toggle: Toggle): string => (toggle.idempotent ? `${tableOf(toggle)} once` : tableOf(toggle));
 
 /**
- * Favorites and reactions. Concurrent toggles are stored in groups: the toggles of one record form one group after another, so
- * that a locked record delays only its own, and the groups of several records of a kind are stored at once.
+ * Favorites and reactions. Concurrent toggles are stored in groups. The toggles of one record form one group after
+ * another, so that a locked record only delays its own; the groups of several records of a kind are stored at once.
  */
 export class Toggles {
   readonly #writes: Writes;
@@ -58,7 +58,7 @@ export class Toggles {
   }
 
   /**
-   * Makes the record a favorite of the user or, if it is one, takes that back; `view` makes the output of the state.
+   * Makes the record a favorite of the user, or removes it if it is one. `view` builds the output from the state.
    * @throws AppError the kind's NOT_FOUND, KEY_UNKNOWN where the user was deleted meanwhile, and as `Writes.do`
    */
   favorite<Output>(
@@ -73,8 +73,8 @@ export class Toggles {
   }
 
   /**
-   * Sets the user's reaction to the record; the same one again removes it, the other one switches it. `view` makes the
-   * output of the state.
+   * Sets the user's reaction to the record. The same reaction again removes it; the other one replaces it. `view`
+   * builds the output from the state.
    * @throws AppError the kind's NOT_FOUND, KEY_UNKNOWN where the user was deleted meanwhile, and as `Writes.do`
    */
   react<Output>(

@@ -15,20 +15,20 @@ import type { WriteResult } from '../../auth/idempotency/writes.ts';
 
 export type Reaction = Exclude<Mark, 'favorite'>;
 
-/** A call: the mark is set or, where it is, taken back. */
+/** A call that sets a mark, or removes it if it is set. */
 export interface Toggle {
   kind: ContentKind;
   id: string;
   userId: string;
   mark: Mark;
   idempotent: IdempotentCall | undefined;
-  /** The output for the caller. */
+  /** Builds the output for the caller. */
   view: (outcome: ToggleOutcome) => unknown;
 }
 
 type Counts = Pick<ContentRow, (typeof countMembers)[Mark]>;
 
-/** The mark that the user has now, and the record's counts. */
+/** The user's current mark, and the record's counts. */
 export interface ToggleOutcome extends Counts {
   mark: Mark | null;
 }
@@ -45,17 +45,17 @@ interface EngagementTable {
   lockOne: ToggleStatement;
   /** Locks `n` records in the order of their ids, so that transactions never deadlock. */
   lockAll: ToggleStatement;
-  /** Reads `n` marks by the user and record of each. */
+  /** Reads `n` marks by their user and record. */
   read: ToggleStatement;
   remove: ToggleStatement;
   insert: Insert;
-  /** The counts of its marks. */
+  /** The record's counts of these marks. */
   counts: readonly (keyof Counts)[];
   /** Stores these counts of `n` records. */
   storeCounts: ToggleStatement;
 }
 
-/** `mark` is which mark a row `m` stands for. SQL: each toggle runs these, whose texts are made once. */
+/** `mark` is the mark that a row `m` represents. SQL: each toggle runs these; their texts are built once. */
 const engagementTable = (
   dialect: Dialect,
   { table: records, foreignKey }: ContentKind,
@@ -63,7 +63,7 @@ const engagementTable = (
 ): EngagementTable => {
   const hasType = engagement.length > 1;
   const counts = engagement.map((one) => countMembers[one]);
-  // Not by rows in a list, of which MariaDB makes no range.
+  // A list of rows would keep MariaDB from reading a range.
   const any = (n: number): string => Array(n).fill(`(user_id = ? AND ${foreignKey} = ?)`).join(' OR ');
   return {
     hasType,
@@ -112,7 +112,7 @@ const engagementTables = memoize((dialect: Dialect) =>
   }),
 );
 
-/** A record that is locked, and the marks of some users: as they are stored, and as they are to be. */
+/** A locked record, and the marks of some users: stored and wanted. */
 interface Locked {
   key: Bytes;
   counts: Counts;
@@ -120,7 +120,7 @@ interface Locked {
   wanted: Map<string, Mark>;
 }
 
-/** Records that are locked, by their id. */
+/** Locked records by their ids. */
 type LockedRecords = ReadonlyMap<string, Locked>;
 
 interface LockedRow extends Counts {
@@ -132,7 +132,7 @@ interface MarkRow {
   mark: Mark;
 }
 
-/** A record, of which no marks are known. */
+/** Converts the row of a locked record; its marks are not known yet. */
 const lockedOf = ({ id, favoriteCount, likeCount, dislikeCount }: LockedRow): Locked => ({
   key: id,
   counts: {
@@ -151,7 +151,7 @@ const note = ({ stored, wanted }: Locked, { userId, mark }: MarkRow): void => {
   wanted.set(user, mark);
 };
 
-/** Locks the one record of these toggles, and reads the marks of their users in the same trip. */
+/** Locks the only record of these toggles, and reads the marks of their users in the same round trip. */
 const lockRecord = async (
   tx: Transaction,
   table: EngagementTable,
@@ -176,7 +176,7 @@ const partsOfPairs = (pairs: readonly Pair[]): { n: number; parameters: Bytes[] 
     return { n: among.length, parameters: among.flat() };
   });
 
-/** Locks those of the toggles' records that are there, and reads the marks of their users. */
+/** Locks the existing records of the toggles, and reads the marks of their users. */
 const lockRecords = async (
   tx: Transaction,
   table: EngagementTable,
@@ -198,7 +198,7 @@ const lockRecords = async (
   return records;
 };
 
-/** Stores the wanted states. */
+/** Stores the wanted marks. */
 const storeEngagement = async (tx: Transaction, table: EngagementTable, records: Iterable<Locked>): Promise<void> => {
   const gone: Pair[] = [];
   const set: { userId: string; key: Bytes; mark: Mark }[] = [];
@@ -208,7 +208,7 @@ const storeEngagement = async (tx: Transaction, table: EngagementTable, records:
   }
   for (const { n, parameters } of partsOfPairs(gone)) await tx.execute(table.remove(n), parameters);
   if (set.length === 0) return;
-  // In the order of their ids, since each share-locks its user.
+  // In the order of the ids, since each row share-locks its user.
   const rows = set
     .toSorted((a, b) => (a.userId < b.userId ? -1 : 1))
     .map(({ userId, key, mark }): Parameter[] => [storedIdToBytes(userId), key, ...(table.hasType ? [mark] : [])]);
@@ -223,7 +223,7 @@ const storeCounts = async (tx: Transaction, table: EngagementTable, records: Ite
   await tx.execute(table.storeCounts(all.length), [...table.counts.flatMap(values), ...all.map(({ key }) => key)]);
 };
 
-/** Applies one toggle to what it finds, and tells what the caller then sees. */
+/** Applies one toggle to a locked record. Returns what the caller then sees. */
 const apply = ({ userId, mark }: Toggle, { wanted, counts }: Locked): ToggleOutcome => {
   const earlier = wanted.get(userId);
   const now = earlier === mark ? null : mark;
@@ -241,7 +241,7 @@ const apply = ({ userId, mark }: Toggle, { wanted, counts }: Locked): ToggleOutc
 export const tableOf = ({ kind, mark }: Toggle): string =>
   mark === 'favorite' ? kind.favoriteTable : kind.reactionTable;
 
-/** Does toggles of one table in their order, but for those whose record is not there: these get the kind's NOT_FOUND. */
+/** Does toggles of one table in order. A toggle of a missing record gets the kind's NOT_FOUND. */
 export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[], now: Date): Promise<WriteResult[]> => {
   const { kind, mark } = toggles[0]!;
   const table = engagementTables(tx.dialect)(kind)[mark];

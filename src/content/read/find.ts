@@ -8,20 +8,20 @@ import { findTagged } from '../write/tag-names.ts';
 const READ_AT_ONCE = 1000;
 const [FIRST, LAST] = [new Date(0), new Date('9999-12-31T23:59:59.999Z')];
 
-/** Records with a tag whose titles begin like this. Both are compared byte by byte. */
+/** Records with a tag whose titles begin with a text. Both are compared byte by byte. */
 export interface Marking {
   tagSlug: string;
   titleStart: string;
 }
 
-/** The ids of marked records of a kind, in their order, part by part. */
+/** The ids of marked records of a kind, in order, in batches. */
 export async function* findMarked(
   db: Database,
   kind: ContentKind,
   { tagSlug, titleStart }: Marking,
 ): AsyncGenerator<Bytes[]> {
   const tags = await tagsIn(db).findBy({ slug: tagSlug });
-  // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+  // MySQL and MariaDB treat texts that differ only in trailing spaces as equal.
   const tag = tags.find(({ slug }) => slug === tagSlug);
   if (!tag) return;
   for await (const ids of findTagged(db, kind, tag.id)) {
@@ -34,17 +34,17 @@ export async function* findMarked(
   }
 }
 
-/** Which records of a kind are meant: all where nothing is said. */
+/** A selection of the records of a kind; all by default. */
 export interface RecordRange {
   authorId?: Bytes | undefined;
-  /** The first instant of publication. */
+  /** The earliest instant of publication. */
   since?: Date | undefined;
-  /** The first instant that is too late. */
+  /** The end of the range, exclusive. */
   until?: Date | undefined;
 }
 
 /**
- * The ids of records of a kind, in the order of publication, part by part; those that went meanwhile do not matter. SQL: it
+ * The ids of records of a kind, in the order of publication, in batches; records may be deleted meanwhile. SQL: it
  * forces the index.
  */
 export async function* findRange(

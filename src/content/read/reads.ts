@@ -51,7 +51,8 @@ export class ContentReads<Summary, Whole extends Summary> {
       run: (requests, deadline) => this.#readRecords(requests, deadline),
       note: observerOf('records'),
     });
-    // Callers with keys share the query of a list, but not its answer: 1.7 times the throughput of 64 on SQLite, 1.2 on MariaDB.
+    // Callers with keys share the query of a list, not its answer: 1.7 times the throughput of 64 on SQLite, 1.2 on
+    // MariaDB.
     this.#lists = new BatchLoader({
       run: (requests, deadline) => this.#readLists(requests, deadline),
       maxRunning: 1,
@@ -94,13 +95,13 @@ export class ContentReads<Summary, Whole extends Summary> {
     });
   }
 
-  /** The same list for all who ask for it. */
+  /** Reads the same list once for all callers who wait for it. */
   async #readLists(
     requests: readonly ListRequest[],
     deadline: Deadline | undefined,
   ): Promise<ListPage<ContentRecord<Summary>>[]> {
     const { query } = requests[0] as ListRequest;
-    // The index is that of the primary, which knows records that a replica may lack.
+    // The index is that of the primary, which may contain records that a replica lacks.
     const reader = (query.terms.length > 0 ? this.#db : poolFor(this.#db, requests)).within(deadline);
     const { same } = sharedViewer(requests);
     const { records: rows, ...rest } = await listRows<Summary>({ ...this.#sources, reader }, this.#kind, query, same);
@@ -131,11 +132,11 @@ interface Viewed {
   viewerId: string | undefined;
 }
 
-/** The pool to read from: a caller with a key must see its own latest writes, which a replica may lack. */
+/** The pool to read from: a caller with a key must see their own latest writes, which a replica may lack. */
 const poolFor = (db: Database, requests: readonly Viewed[]): WorkloadPool =>
   requests.every(({ viewerId }) => viewerId === undefined) ? db.anonymous : db;
 
-/** The viewer if all have the same one. */
+/** The viewer, if all requests have the same one. */
 const sharedViewer = (requests: readonly Viewed[]): { same: string | undefined } => {
   const [first] = requests;
   return { same: requests.every(({ viewerId }) => viewerId === first?.viewerId) ? first?.viewerId : undefined };
@@ -146,7 +147,7 @@ const viewingsOf = (requests: readonly RecordRequest[]): Viewing[] =>
     .map(({ id, viewerId }) => (viewerId === undefined ? undefined : { viewerId, recordId: id }))
     .filter((viewing) => viewing !== undefined);
 
-/** A user and a record that the user looks at. */
+/** A user who views a record. */
 interface Viewing {
   viewerId: string;
   recordId: string;
@@ -157,8 +158,8 @@ const MAX_PAIRS = 64;
 const nameOf = (viewerId: string, recordId: string): string => `${viewerId} ${recordId}`;
 
 /**
- * Reads what users did to records; `of` a pair that was asked for is what is found of it. SQL: users' reads of records wait
- * for it, and it reads both tables by one statement.
+ * Reads the favorites and reactions of users on records; `of` returns those of a requested pair. SQL: users' reads of
+ * records wait for it, and it reads both tables by one statement.
  */
 const readViewings = async (
   reader: Reader,

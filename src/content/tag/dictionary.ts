@@ -17,29 +17,29 @@ export interface TagName {
 /** A tag to filter by. */
 export interface KnownTag {
   id: number;
-  /** About how many records of the kind have it: plans go by it, answers don't. */
+  /** The approximate number of the kind's records with it: used for plans, never in answers. */
   n: number;
 }
 
 const MAX_BYTES = 32 * 2 ** 20;
-/** The overhead of an entry in bytes, besides its texts in UTF-16. */
+/** The overhead of an entry in bytes, in addition to its texts in UTF-16. */
 const ENTRY_BYTES = 300;
 const COUNTED_TAGS = 20_000;
 const COUNT_BELIEVED_MS = 60_000;
-/** How long a name is shown after an operator spelled it anew. */
+/** How long the old name may be shown after an operator changed its spelling. */
 const NAME_BELIEVED_MS = 60_000;
 
 const keyOf = ({ table }: ContentKind, slug: string): string => `${table} ${slug}`;
 
 const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.length + slug.length);
 
-/** Finds the tags of lists of ids. */
+/** Finds the tags for lists of ids. */
 export interface TagNames {
-  /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */
+  /** The tags of each list of ids, in its order. Lists have the form that records store: `3,1,2`. */
   namesOf: (reader: Reader, lists: readonly string[]) => Promise<TagName[][]>;
 }
 
-/** The names as they are stored now, which takes a query each time. */
+/** Reads the current names, which takes a query each time. */
 export const currentTags: TagNames = {
   namesOf: async (reader, lists) => {
     const ids = lists.map(listFromDb);
@@ -51,29 +51,29 @@ export const currentTags: TagNames = {
   },
 };
 
-/** Names and slugs of tags by id. Slugs never change and names hardly ever, so what was read is remembered for a while. */
+/** Caches names and slugs of tags by id. Slugs never change, and names hardly ever do. */
 export class TagDictionary implements TagNames {
   readonly #db: Database;
   readonly #names: LRUCache<number, TagName>;
-  /** The time at which names were last looked up. */
+  /** The time of the last lookup. */
   #time = 0;
-  /** How often a name was known. */
+  /** The number of lookups that found a name in the cache, and of those that did not. */
   readonly lookUps = { hits: 0, misses: 0 };
   readonly #counted = new LRUCache<string, KnownTag>({ ...atMost(COUNTED_TAGS), ...expiringAfter(COUNT_BELIEVED_MS) });
 
-  /** A name that changed is shown as it is after `believedMs` at the latest. */
+  /** A changed name is shown after `believedMs` at the latest. */
   constructor(db: Database, believedMs = NAME_BELIEVED_MS) {
     this.#db = db;
     this.#names = new LRUCache<number, TagName>({
       maxSize: MAX_BYTES,
       sizeCalculation: bytesOf,
       ...expiringAfter(believedMs),
-      // To look at the clock for each name would cost more than to find it.
+      // Reading the clock for each name would cost more than the lookup.
       perf: { now: () => this.#time },
     });
   }
 
-  /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */
+  /** The tags of each list of ids, in its order. Lists have the form that records store: `3,1,2`. */
   async namesOf(reader: Reader, lists: readonly string[]): Promise<TagName[][]> {
     this.#time = performance.now();
     const missing = new Set<number>();
@@ -98,8 +98,8 @@ export class TagDictionary implements TagNames {
   }
 
   /**
-   * The tags with these slugs, or those they were merged into; the tags with the fewest records of a kind come first. Undefined
-   * when one does not exist.
+   * The tags with these slugs, or the tags that these were merged into; tags with the fewest records of a kind first.
+   * Returns undefined if one does not exist.
    */
   async withSlugs(kind: ContentKind, slugs: readonly string[]): Promise<KnownTag[] | undefined> {
     const tags = new Map<string, KnownTag>();
@@ -115,8 +115,8 @@ export class TagDictionary implements TagNames {
   }
 
   /**
-   * Whether a known tag has another id by now: it was deleted, since no record had it, and made again. If so, it is read
-   * again. Unknown ones were just sought.
+   * Whether a cached tag has a new id: it was deleted, since no record had it, and created again. The tags are then
+   * read again. Tags that are not cached were just read.
    */
   async hasChanged(kind: ContentKind, slugs: readonly string[]): Promise<boolean> {
     const known = new Map(slugs.map((slug) => [slug, this.#counted.get(keyOf(kind, slug))?.id]));
@@ -126,7 +126,7 @@ export class TagDictionary implements TagNames {
     return slugs.some((slug) => now.get(slug)?.id !== known.get(slug));
   }
 
-  /** Reads tags by their slugs, and remembers about how many records they have. SQL: lists by tags wait for it. */
+  /** Reads tags by their slugs, and caches their approximate numbers of records. SQL: lists by tags wait for it. */
   async #count(kind: ContentKind, slugs: readonly string[]): Promise<Map<string, KnownTag>> {
     const tags = new Map<string, KnownTag>();
     const { sql, parameters } = inList(slugs);
@@ -136,7 +136,7 @@ export class TagDictionary implements TagNames {
       parameters,
     );
     for (const { id, slug, n } of rows) {
-      // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+      // MySQL and MariaDB treat texts that differ only in trailing spaces as equal.
       if (!slugs.includes(slug)) continue;
       tags.set(slug, { id, n });
       this.#counted.set(keyOf(kind, slug), { id, n });

@@ -9,13 +9,13 @@ import { normalise } from '../../search/text.ts';
 import { type TagRow, tagsIn } from '../entity.ts';
 import { slugOf } from './slug.ts';
 
-// SQL: lists read the tags of their records by it, and each create finds or makes tags.
+// SQL: lists use it to read the tags of their records, and each create finds or creates tags.
 
 export type Tag = Pick<TagRow, 'id' | 'name' | 'slug'>;
 
 const bySlug = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1);
 
-/** The slugs of names, each with the first of its spellings, in the order in which everyone makes tags. */
+/** The slugs of names, each with its first spelling, in the order in which all transactions create tags. */
 export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string> => {
   const spellings = new Map<string, string>();
   for (const name of new Set(names)) {
@@ -25,18 +25,15 @@ export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string
   return new Map([...spellings].toSorted(bySlug));
 };
 
-/**
- * The columns of a tag `t` that was sought by its slug or, if it was merged into another one, those of that one, `m`: see
- * `MERGED`.
- */
+/** The columns of a tag `t` found by its slug or, if it was merged into another one, of that tag `m`: see `MERGED`. */
 export const SOUGHT_TAG = `t.slug AS sought, COALESCE(m.id, t.id) AS id, COALESCE(m.name, t.name) AS name,
   COALESCE(m.slug, t.slug) AS slug`;
 export const MERGED = 'LEFT JOIN tags m ON m.id = t.merged_into';
 
-/** A tag, and the slug that it was found by. */
+/** A tag, and the slug by which it was found. */
 export type SoughtTag = Tag & { sought: string };
 
-/** The tags with these slugs, by slug; in place of those that were merged, the ones they were merged into. */
+/** The tags with these slugs, by slug. A merged tag is replaced by the tag it was merged into. */
 export const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
   const tags = new Map<string, Tag>();
   for (const part of partsOf(slugs)) {
@@ -50,11 +47,11 @@ export const findTags = async (reader: Reader, slugs: readonly string[]): Promis
   return tags;
 };
 
-/** The tags that names lead to. */
+/** The tags that names resolve to. */
 export interface SoughtTags {
-  /** As `spellingsOf` makes them. */
+  /** The result of `spellingsOf`. */
   spellings: ReadonlyMap<string, string>;
-  /** As `findTags` finds them. */
+  /** The result of `findTags`. */
   found: Map<string, Tag>;
 }
 
@@ -64,7 +61,7 @@ export const seekTags = async (reader: Reader, names: Iterable<string>): Promise
   return { spellings, found: await findTags(reader, [...spellings.keys()]) };
 };
 
-/** The slugs of the tags that a record's names lead to, in its order, each once: their own, unless they were merged. */
+/** The slugs of the tags of a record's names, in order and without duplicates: their own, unless they were merged. */
 export const tagSlugs = ({ found }: SoughtTags, names: readonly string[]): string[] => [
   ...new Set(
     names.map((name) => {
@@ -86,10 +83,10 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
 };
 
 /**
- * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change, so
- * existing tags need no lock: if one is deleted meanwhile, the row that refers to it fails. Of transactions that create the
- * same tag at once, the first wins; the others are retried, since waiting for it could deadlock. `chargeQuota` counts the
- * new tags.
+ * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change,
+ * so existing tags need no lock: if one is deleted meanwhile, the row that refers to it fails. If several transactions
+ * create the same tag at once, the first one wins; the others are retried, since waiting for it could deadlock.
+ * `chargeQuota` counts the new tags.
  * @throws RetryTransaction when another transaction created one meanwhile, AppError QUOTA_EXCEEDED
  */
 export const makeMissingTags = async (
@@ -123,7 +120,7 @@ export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string
 
 const LISTED_AT_ONCE = 1000;
 
-/** All tags that were not merged into others and that a condition holds for, oldest first. */
+/** All tags that meet a condition and were not merged into others, oldest first. */
 export const tagsThat = async (reader: Reader, isSought: (tag: Tag) => boolean): Promise<TagRow[]> => {
   const found: TagRow[] = [];
   const parts = inParts(tagsIn(reader), { key: 'id', first: 0, take: LISTED_AT_ONCE }, (later) => ({
@@ -134,8 +131,8 @@ export const tagsThat = async (reader: Reader, isSought: (tag: Tag) => boolean):
 };
 
 /**
- * All tags that were not merged into others, oldest first, or those with a text in the name or the slug. The comparison
- * ignores width, case and kana form.
+ * All tags that were not merged into others, oldest first; with `search`, only tags with this text in the name or the
+ * slug. The comparison ignores width, case and kana form.
  */
 export const listTags = (reader: Reader, search = ''): Promise<TagRow[]> => {
   const sought = normalise(search);

@@ -4,18 +4,18 @@ import { lengths } from '../../../contract/index.ts';
 import { atMost } from '../../base/cache.ts';
 import { foldCase, visible } from '../../search/text.ts';
 
-/** Marks without a letter or number to stand on, such as those of emoji, and marks around a character. */
+/** Marks that follow no letter or number, such as those of emoji, and marks that enclose a character. */
 const LONE_MARKS = /(?<![\p{L}\p{M}\p{N}])\p{M}+|\p{Me}+/gu;
-/** A word, with the signs that make C++ and C# other names than C, or what separates words. */
+/** A word, with the signs that distinguish the names C++ and C# from C, or the characters between words. */
 const PARTS = /([\p{L}\p{M}\p{N}]+[+#]*)|[^\p{L}\p{M}\p{N}]+/gu;
 
 const REMEMBERED_NAMES = 10_000;
 const known = new LRUCache<string, string>(atMost(REMEMBERED_NAMES));
 
 /**
- * The slug of a tag name: NFKC without invisible characters and lone marks, trimmed, case folded, each run of characters
- * that are neither letter, mark nor number as `-`, save `+` and `#` right after a word. A name that leaves nothing (only
- * emoji) or too much is known by `t-` and 8 hex digits of the SHA-256 of the trimmed name.
+ * The slug of a tag name: NFKC without invisible characters and lone marks, trimmed, case folded, with `-` for each run
+ * of characters that are neither letters, marks nor numbers, except `+` and `#` right after a word. If the result is
+ * empty (only emoji) or too long, it is `t-` and 8 hex digits of the SHA-256 of the trimmed name.
  */
 export const slugOf = (name: string): string => {
   const remembered = known.get(name);
@@ -32,7 +32,7 @@ const makeSlug = (name: string): string => {
     .replaceAll(PARTS, (_, word?: string) => word ?? '-')
     .replaceAll(/^-|-$/g, '');
   if (slug !== '' && Array.from(slug).length <= lengths.tagSlug) return slug;
-  // A name of marks alone is known by them.
+  // A name that consists of marks only is hashed with its marks.
   return `t-${createHash('sha256')
     .update(trimmed || seen.trim())
     .digest('hex')

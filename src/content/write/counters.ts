@@ -10,7 +10,7 @@ const addition = memoize((dialect: Dialect) =>
   insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),
 );
 
-/** Takes from counters, which leaves no less than 0, in the order of their names: as `addToCounters`. */
+/** Subtracts from counters, down to 0 at least, in the order of their names like `addToCounters`. */
 export const subtractFromCounters = async (tx: Transaction, numbers: ReadonlyMap<string, number>): Promise<void> => {
   for (const [name, n] of [...numbers].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     await tx.execute('UPDATE counters SET n = CASE WHEN n < ? THEN 0 ELSE n - ? END WHERE name = ?', [n, n, name]);
@@ -24,8 +24,8 @@ const countExisting = async (tx: Transaction, names: readonly string[]): Promise
 };
 
 /**
- * Adds to counters, which begin at 0, in the order of their names. Every transaction that publishes locks the same few of
- * them, so this comes last.
+ * Adds to counters, which start at 0, in the order of their names. Every transaction that publishes locks the same few
+ * counters, so this is the last step.
  */
 export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<number> =>
   insertValues(
@@ -49,19 +49,21 @@ interface Counter {
   n: number;
 }
 
-/** The highest `limit` counters above 0 whose names begin with `prefix`, which ends in a colon, and the sum of all such. */
+/**
+ * The highest `limit` counters above 0 with a name prefix, which ends in a colon, and the sum of all with the prefix.
+ */
 export const readCounters = async (
   db: Reader,
   prefix: string,
   limit: number,
 ): Promise<{ highest: Counter[]; total: number }> => {
   const range = [prefix, `${prefix.slice(0, -1)};`];
-  // Not by a window function, for which MariaDB reads each row four times.
+  // A window function would make MariaDB read each row four times.
   const highest = await db.read<Counter & { total: number | string }>(
     `SELECT name, n, (SELECT SUM(n) FROM counters WHERE name >= ? AND name < ? AND n > 0) AS total FROM counters
     WHERE name >= ? AND name < ? AND n > 0 ORDER BY n DESC, name LIMIT ${limit}`,
     [...range, ...range],
   );
-  // A sum is a text in the protocol of MySQL.
+  // The MySQL protocol returns a sum as text.
   return { highest, total: Number(highest[0]?.total ?? 0) };
 };

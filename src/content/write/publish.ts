@@ -18,17 +18,17 @@ import { tally } from '../../base/tally.ts';
 
 /** A record to publish. */
 export interface Draft<Own extends object = object> {
-  /** A new id unless given. */
+  /** A new id by default. */
   id?: string;
   title: string;
   tagNames: readonly string[];
-  /** Texts that search finds it by, besides title and tags. */
+  /** Texts by which search finds it, in addition to title and tags. */
   searchable: readonly (string | null | undefined)[];
-  /** The counters it belongs to, besides that of its kind. */
+  /** The counters that include it, in addition to that of its kind. */
   counters: readonly string[];
   /** The value of its kind's `typeColumn`. */
   type?: string | null;
-  /** The members that only its kind has, as they are stored. */
+  /** The stored members that only its kind has. */
   own: Own;
 }
 
@@ -40,19 +40,19 @@ export const recordSearchText = (title: string, tags: readonly Tag[], searchable
 
 export const joinTagIds = (tags: readonly Tag[]): string => listToDb(tags.map(idOf));
 
-/** A record on its way into the database. */
+/** A record to be stored. */
 export interface Publication<Own extends object = object> {
   id: string;
   authorId: string;
   createdAt: Date;
-  /** When it was last changed, if it was. */
+  /** The time of its last change, if it was changed. */
   updatedAt?: Date;
   draft: Draft<Own>;
-  /** Counters that do not begin at 0. */
+  /** The values of counters that do not start at 0. */
   counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
 }
 
-/** The row of a record, as it is stored. Built without spreading, for which V8 takes twenty times as long. */
+/** The row of a record as it is stored. Does not spread objects, which takes V8 twenty times as long. */
 const rowOf = <Own extends object>(
   { id, authorId, createdAt, updatedAt, draft, counts = {} }: Publication<Own>,
   tags: readonly Tag[],
@@ -79,17 +79,17 @@ const recordInsertion = memoize((kind: ContentKind) => {
   return { members: Object.keys(columns), insert: insertInto(kind.table, columnNames(columns)) };
 });
 
-/** How records are published. */
+/** Options of publishing. */
 export interface Publishing {
-  /** Whether they replace records that were removed. */
+  /** Whether the records replace removed ones. */
   replaces?: boolean;
-  /** Enqueues their documents for the index, if not by `enqueueDocuments`. */
+  /** Enqueues the search documents (default: `enqueueDocuments`). */
   enqueue?: EnqueueDocuments;
-  /** Whether the authors publish them by a call; else the operator does. */
+  /** Whether the authors publish the records by a call; otherwise the operator does. */
   isByAuthors?: boolean;
-  /** The time of the events that tell of them. */
+  /** The time of the events of their creation. */
   at?: Date;
-  /** Stores rows that refer to the records, after these. */
+  /** Stores rows that refer to the records, after the records. */
   storeDependents?: () => Promise<unknown>;
 }
 
@@ -101,8 +101,8 @@ export interface Stored<Own extends object = object> {
   createdAt: Date;
 }
 
-// These go through thousands of records. In loops: functions that are made for each call are compiled again after each
-// clearing of memory.
+// These handle thousands of records. They use loops: functions created for each call are compiled again after each
+// garbage collection.
 
 const storedOf = <Own extends object>(
   publications: readonly Publication<Own>[],
@@ -135,7 +135,7 @@ const documentOf = ({ row, tags, type, createdAt }: Stored): Document => ({
   labels: labelsOf(type, tags.map(idOf)),
 });
 
-/** The increment that makes existing tags count more records of a kind; none without such tags. */
+/** The increment that counts more records of a kind for existing tags; empty if none exist. */
 export const countTags = (
   { countColumn }: ContentKind,
   bySlug: ReadonlyMap<string, Tag>,
@@ -149,7 +149,7 @@ const linkInsertion = memoize(({ tagTable, foreignKey, typeColumn }: ContentKind
   insertInto(tagTable, [foreignKey, 'tag_id', 'position', ...(typeColumn === undefined ? [] : [typeColumn])]),
 );
 
-/** Stores which tags a record has, in the author's order. */
+/** Stores the tags of a record, in the author's order. */
 export const insertTagLinks = async (tx: Transaction, kind: ContentKind, record: TaggedRecord): Promise<void> => {
   await lockTags(tx, [record]);
   await insertValues(tx, linkInsertion(kind), linksOf(kind, [record]));
@@ -198,12 +198,12 @@ const countRecords = async (
 };
 
 /**
- * Stores new records with their tags and everything that counts them, and returns their rows.
+ * Stores new records with their tags and counters, and returns their rows.
  *
- * All writing transactions lock in one order, which prevents deadlocks: records, users, tags (existing ones by id, then the
- * count of new ones, then new ones by slug), `counters` by name, then the count of new counters. A row with a counter is locked
- * before rows that refer to it are inserted: an insert takes a shared lock on it, and two transactions with a shared lock
- * cannot both upgrade it.
+ * All writing transactions lock in the same order, which prevents deadlocks: records, users, tags (existing ones by id,
+ * then the count of new ones, then new ones by slug), `counters` by name, then the count of new counters. A row with a
+ * counter is locked before rows that refer to it are inserted: an insert takes a shared lock on it, and two
+ * transactions with a shared lock cannot both upgrade it.
  */
 export const store = async <Own extends object>(
   tx: Transaction,
@@ -228,7 +228,7 @@ export const store = async <Own extends object>(
     additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
   };
   const ofTags = countTags(kind, byOwnSlug(sought.found.values()), tagCounts);
-  // Release 1.0.0 locks tags before users. Beside it, a transaction that never takes that order loses again and again.
+  // Release 1.0.0 locks tags before users. A transaction beside it that never uses that order would lose repeatedly.
   for (const increments of tx.keepsLosing ? [ofTags, [ofAuthors]] : [[ofAuthors, ...ofTags]]) {
     if (increments.length > 0) await incrementAll(tx, increments);
   }
@@ -239,7 +239,7 @@ export const store = async <Own extends object>(
   await lockTags(tx, records);
   const { members, insert } = recordInsertion(kind);
   const counted = tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters]));
-  // Only its types are counters that a call can make.
+  // A call can only create counters for types.
   const countTypes = kind.typeColumn === undefined ? undefined : chargeQuota;
   const writes: (() => Promise<unknown>)[] = [
     () => insertValues(tx, insert, valuesOf(members, records)),
@@ -249,7 +249,7 @@ export const store = async <Own extends object>(
     () => recordEvents(tx, createdEvents(kind, records, isByAuthors), at),
     () => countRecords(tx, counted, countTypes),
   ];
-  // For one record nothing is gained by pipelining, and separate statements are measured separately.
+  // A single record gains nothing from pipelining, and separate statements are measured separately.
   if (publications.length === 1) for (const write of writes) await write();
   else await pipelined(writes.map((write) => write()));
   return records;
@@ -258,7 +258,7 @@ export const store = async <Own extends object>(
 export const namesIn = (publications: readonly Pick<Publication, 'draft'>[]): string[] =>
   publications.flatMap(({ draft }) => draft.tagNames);
 
-/** Stores new records of any authors with their tags and everything that counts them. */
+/** Stores new records of any authors with their tags and counters. */
 export const publishAll = async (
   tx: Transaction,
   kind: ContentKind,
@@ -268,7 +268,7 @@ export const publishAll = async (
   await store(tx, kind, publications, await seekTags(tx, namesIn(publications)), publishing);
 };
 
-/** The tags of records that are not to be counted; those that do not exist are made. */
+/** The tags of records that are not counted; missing tags are created. */
 export const tagsForHidden = async (
   tx: Transaction,
   kind: ContentKind,

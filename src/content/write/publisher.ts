@@ -30,10 +30,10 @@ interface Author {
   suspendedAt: string | null;
 }
 
-/** The author's favorite and reaction on a new record. */
+/** The author's favorite and reaction on a new record: none. */
 const UNTOUCHED: ViewerState = { favorited: 0, reaction: null };
 
-/** A new record as it would be read. */
+/** A new record in the form that a read returns. */
 const recordOf = <Own extends object>(
   { row, tags }: Stored<Own>,
   { nickname, avatar }: Author,
@@ -43,7 +43,7 @@ const recordOf = <Own extends object>(
   viewing: UNTOUCHED,
 });
 
-/** Why a user may not publish: keys go with their user, and the user may be suspended since the key was verified. */
+/** Why a user may not publish: the user may have been deleted with the key, or suspended, since authentication. */
 const refusalOf = (author: Author | undefined): AppError | undefined => {
   if (!author) return new AppError('KEY_UNKNOWN');
   return author.suspendedAt === null ? undefined : new AppError('USER_SUSPENDED');
@@ -65,7 +65,7 @@ const authorAndTags = memoizeBySize(
   FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) ${MERGED} WHERE u.id = ?`,
 );
 
-/** With more tags than these, the author's columns had better not be repeated beside each of them. */
+/** With more tags than this, it costs too much to repeat the author's columns for each tag. */
 const MAX_JOINED_TAGS = 32;
 
 const readAuthorAndTags = async (
@@ -83,13 +83,13 @@ const readAuthorAndTags = async (
   return { author: rows[0], found: new Map(tags.map(({ sought, id, name, slug }) => [sought, { id, name, slug }])) };
 };
 
-/** A draft, and who publishes it. */
+/** A draft and its author. */
 interface Authored<Own extends object> {
   authorId: string;
   draft: Draft<Own>;
 }
 
-/** Stores new records, dated `now`, and returns them as they would be read, in the order of the drafts. */
+/** Stores new records, dated `now`, and returns them as a read would, in the order of the drafts. */
 const storeDrafts = async <Own extends object>(
   tx: Transaction,
   kind: ContentKind,
@@ -108,7 +108,7 @@ const storeDrafts = async <Own extends object>(
 };
 
 /**
- * Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. New tags
+ * Stores new records of an author, dated `now`, and returns them as a read would, in the order of the drafts. New tags
  * and types count against `quota`. @throws AppError KEY_UNKNOWN, USER_SUSPENDED, QUOTA_EXCEEDED
  */
 export const publish = async <Own extends object>(
@@ -133,16 +133,17 @@ interface Creation extends Authored<object> {
   kind: ContentKind;
   quota: Quota | undefined;
   idempotent: IdempotentCall | undefined;
-  /** Makes the output. */
+  /** Builds the output. */
   view: (record: ContentRecord<never>) => unknown;
 }
 
-/** Thrown when calls cannot be stored together. `GroupCommit` then stores them in smaller groups. */
+/** Thrown if calls cannot be stored together: `GroupCommit` then stores them in smaller groups. */
 class NotTogether extends Error {}
 
 /**
- * Counts the new tags of several calls, each for the user who comes first. Quotas are locked in one order. Calls beyond a
- * quota, and calls with new types, which are rare, are stored in smaller groups instead. @throws NotTogether
+ * Counts the new tags of several calls, each for the first user who uses it. Quotas are always locked in the same
+ * order. Calls that exceed a quota, and the rare calls with new types, are stored in smaller groups instead.
+ * @throws NotTogether
  */
 const quotaCheckerOfAll = (
   tx: Transaction,
@@ -171,7 +172,7 @@ const quotaCheckerOfAll = (
   };
 };
 
-/** Stores the records of calls together. @throws NotTogether */
+/** Stores the records of several calls together. @throws NotTogether */
 const publishTogether = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<WriteResult[]> => {
   const { kind, authorId, draft, quota, view: viewOfOne } = creations[0]!;
   if (creations.length === 1) {
@@ -196,12 +197,12 @@ const sizeOf = ({ draft }: Creation): number =>
     0,
   );
 
-/** The answer of a call that published records, as far as it is read here. */
+/** The part of a publishing call's response that is read here. */
 interface Answer {
   result: { data: { json: { id: string } | { items: { id: string }[] } } };
 }
 
-/** The records of a kind in the answer of a call that published them. */
+/** The ids of the records in the response of a publishing call. */
 const publishedRows = ({ table }: ContentKind): ShownRows => ({
   table,
   idsIn: (answer) => {
@@ -211,14 +212,16 @@ const publishedRows = ({ table }: ContentKind): ShownRows => ({
   gone: 'IDEMPOTENCY_GONE',
 });
 
-/** Publishes records. Calls of one kind that meet are stored together: their authors, tags and totals are counters of all. */
+/**
+ * Publishes records. Concurrent calls of one kind are stored together: they share counters of authors, tags and totals.
+ */
 export class Publisher {
   readonly #writes: Writes;
   readonly #now: () => Date;
   readonly #quotaOf: (caller: Caller) => Quota | undefined;
   readonly #groups: GroupCommit<Creation, WriteResult>;
 
-  /** `quotaOf` tells the daily quota of a caller; undefined where callers have no limits. */
+  /** `quotaOf` returns the daily quota of a caller; undefined if callers have no limits. */
   constructor(db: Database, writes: Writes, now: () => Date, quotaOf: (caller: Caller) => Quota | undefined) {
     this.#writes = writes;
     this.#now = now;
@@ -230,7 +233,7 @@ export class Publisher {
   }
 
   /**
-   * Publishes one record of the caller; `view` makes the output of it.
+   * Publishes one record of the caller; `view` builds the output from it.
    * @throws AppError KEY_UNKNOWN, USER_SUSPENDED, QUOTA_EXCEEDED, OVERLOADED, and as `Writes.do`
    */
   create<Own extends object, Output>(
@@ -241,13 +244,13 @@ export class Publisher {
   ): Promise<Output> {
     const idempotent = showing(call, publishedRows(kind));
     const creation: Creation = { kind, authorId: caller.userId, draft, quota: this.#quotaOf(caller), idempotent, view };
-    // Repeatable calls are stored by themselves: only a transaction of such is run again when its outcome is unknown.
+    // Idempotent calls form separate groups: only their transactions are retried after an unknown outcome.
     const group = idempotent ? `${kind.table} once` : kind.table;
     return this.#writes.outputOf<Output>(idempotent, () => this.#groups.do(group, creation, deadline));
   }
 
   /**
-   * Publishes records of the caller, all or none; `view` makes the output of them, in the order of the drafts.
+   * Publishes records of the caller, all or none; `view` builds the output from them, in the order of the drafts.
    * @throws AppError as `create`
    */
   createAll<Own extends object, Output extends object>(

@@ -15,22 +15,22 @@ import type { StoredContent } from '../records.ts';
 import { tally } from '../../base/tally.ts';
 import { lockingRead, lockRows } from '../../db/sql/lock-rows.ts';
 
-/** A kind, and the counters of one of its records besides that of the kind: see `Draft.counters`. */
+/** A kind, and the counters that include one of its records, in addition to that of the kind: see `Draft.counters`. */
 export interface RemovableKind {
   kind: ContentKind;
   countersOf: (type: string | null) => readonly string[];
 }
 
-/** The counter of all records of a kind that were ever removed. */
+/** The counter of all removed records of a kind. */
 export const removalCounter = ({ table }: ContentKind): string => `removed:${table}`;
 
 /** Records per transaction: calls that change them or their counters wait for the locks. */
 const REMOVED_AT_ONCE = 100;
-/** Favorites and reactions per transaction: of one record, and of all. */
+/** Favorites and reactions per transaction: of one record, and of all records. */
 const MARKS_AT_ONCE = 1000;
 const MARKS_OF_ALL = 5000;
 
-/** A record to remove, locked. */
+/** A locked record that may be removed. */
 export type RecordToDelete = Pick<StoredContent, 'id' | 'title' | 'authorId' | 'tagIds' | 'createdAt'> & {
   type?: string | null;
 };
@@ -39,17 +39,17 @@ const removedColumns = picked(contentColumns, 'id', 'title', 'authorId', 'create
 
 /** The hooks of a removal. */
 export interface Removal {
-  /** Whether to remove a record, asked when it is locked. */
+  /** Whether to remove a record; called after it is locked. */
   shouldDelete?: (record: RecordToDelete) => boolean;
-  /** Runs in each transaction before its records are removed, of which there is at least one. */
+  /** Runs in each transaction before its records are removed, with at least one record. */
   before?: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
-  /** Runs before favorites or reactions are removed: all those of these users in a table. */
+  /** Runs before favorites or reactions in a table are removed: all those of these users. */
   beforeEngagement?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
 }
 
 /**
- * Removes records with their dependent rows, and decrements their counters, in the lock order of `store` in publish.ts. Tags
- * are kept, since publishing relies on that; only their counts fall. SQL: the ids of tags may come of a subquery.
+ * Removes records with their dependent rows, and decrements their counters, in the lock order of `store` in publish.ts.
+ * Tags remain, since publishing relies on that; only their counts fall. SQL: the ids of tags may come from a subquery.
  */
 const removeBatch = async (
   tx: Transaction,
@@ -65,7 +65,7 @@ const removeBatch = async (
     FROM ${table} r WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
-  // Meanwhile another run may have removed one, and its author may have given it another title.
+  // Another run may have removed a record meanwhile, or its author may have changed the title.
   const rows = locked.filter(shouldDelete);
   if (rows.length === 0) return 0;
   await before?.(tx, rows);
@@ -88,7 +88,7 @@ const removeBatch = async (
   await tagLinksIn(tx, kind).delete({ recordId: In(gone) });
   for (const marks of [favoriteTable, reactionTable]) await engagementIn(tx, marks).delete({ recordId: In(gone) });
   await recordsIn(tx, kind).delete({ id: In(gone) });
-  // A document that holds nothing, and so is never found, takes the place of what search holds of a record.
+  // An empty document, which is never found, replaces the search document of a record.
   const documents = rows.map((row) => ({ key: keyOf(millisecondsOf(row.createdAt), row.id), text: '', labels: [] }));
   await enqueueDocuments(tx, kind.search, documents, true);
   await recordDeletions(tx, kind, rows);
@@ -113,10 +113,10 @@ const recordDeletions = async (
   );
 };
 
-/** The column of the count that a favorite or reaction is in. */
+/** The column of the count that includes a favorite or reaction. */
 export const countColumnOf = ({ type }: EngagementRow): string => markCountColumn(type ?? 'favorite');
 
-/** Removes some favorites or reactions of a record, and counts them no more. Returns whether there may be more. */
+/** Removes some favorites or reactions of a record, and updates its counts. Returns whether more may remain. */
 const removeEngagement = async (
   tx: Transaction,
   kind: ContentKind,
@@ -137,8 +137,8 @@ const removeEngagement = async (
 };
 
 /**
- * Parts of records to remove together. Of a record with very many favorites or reactions, most are removed before, so that
- * no transaction is long.
+ * Batches of records to remove together. If a record has very many favorites or reactions, most are removed before it,
+ * so that no transaction takes long.
  */
 async function* batchesOf(
   db: Database,
@@ -176,8 +176,8 @@ async function* batchesOf(
 }
 
 /**
- * Removes the records of a kind with these ids, some at once, each time all or none. Safe beside a running service, and to
- * be run again if it was interrupted.
+ * Removes the records of a kind with these ids in batches, each in full or not at all. Safe beside a running service.
+ * Can be run again if it was interrupted.
  * @returns how many
  */
 export const removeRecords = async (

@@ -16,17 +16,17 @@ import { redirect, vacate } from './tag-slugs.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
-/** Tags that cannot be merged: the message says why. */
+/** Tags cannot be merged; the message gives the reason. */
 export class MergeError extends Error {}
 
-/** Which tag is to take the place of another one; with a name, it is made for that. */
+/** A tag and its replacement; with `name`, the replacement is created. */
 interface Merging {
   from: string;
   into: string;
   name?: string;
 }
 
-/** Makes the tag to which another one is renamed, unless that is done already. @throws MergeError */
+/** Creates the new tag of a renaming, unless it exists already. @throws MergeError */
 const makeRenamed = async (
   tx: Transaction,
   kind: ContentKind,
@@ -35,7 +35,7 @@ const makeRenamed = async (
   { into: slug, name = '' }: Merging,
 ): Promise<TagRow> => {
   if (holder && from.mergedInto === holder.id && holder.name === name) return holder;
-  // The slug leads here, as it does after a renaming from it: a tag is made for it anew.
+  // The slug redirects here, as it does after the reverse renaming: a new tag is created for it.
   if (holder?.mergedInto === from.id) await vacate(tx, holder);
   else if (holder) {
     throw new MergeError(
@@ -46,7 +46,7 @@ const makeRenamed = async (
   return tagsIn(tx).findOneByOrFail({ slug });
 };
 
-/** Locks both tags, in the order of their ids, and has the first stand for the second from the commit on. */
+/** Locks both tags in the order of their ids, and redirects the first to the second from the commit on. */
 const merge = async (
   tx: Transaction,
   [kind]: readonly ContentKind[],
@@ -59,7 +59,7 @@ const merge = async (
     order: { id: 'ASC' },
     ...tx.dialect.lockingRows,
   });
-  // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+  // MySQL and MariaDB treat texts that differ only in trailing spaces as equal.
   const [from, holder] = [fromSlug, intoSlug].map((slug) => rows.find((row) => row.slug === slug));
   const into = from && name !== undefined ? await makeRenamed(tx, kind!, from, holder, merging) : holder;
   if (!from || !into) throw new MergeError(`There is no tag with the slug "${from ? intoSlug : fromSlug}".`);
@@ -72,7 +72,7 @@ const merge = async (
   return [from, into];
 };
 
-/** Gives records one tag in place of another, in the order in which all who write lock: see `store` in publish.ts. */
+/** Replaces a tag of records by another one, in the lock order of all writes: see `store` in publish.ts. */
 const moveBatch = async (
   tx: Transaction,
   kind: ContentKind,
@@ -103,13 +103,13 @@ const moveBatch = async (
   );
   await tagLinksIn(tx, kind).delete(among(records));
   for (const { id, tagIds } of records) {
-    // In the place of its link.
+    // At the position of the old tag.
     const own = tagIds.includes(into.id)
       ? tagIds.filter((tagId) => tagId !== from.id)
       : tagIds.map((tagId) => (tagId === from.id ? into.id : tagId));
     await recordsIn(tx, kind).update({ id: idFromBytes(id) }, { tagIds: listToDb(own) });
   }
-  // Their search texts contain the names of their tags.
+  // The search texts contain the names of tags.
   const changed = records.map(({ id }) => id);
   await storeSearchTexts(tx, kind, await readSearched(tx, kind, changed));
   await recordEvents(
@@ -117,12 +117,12 @@ const moveBatch = async (
     changed.map((id) => ({ type: `${kind.router}.updated` as const, record: id })),
     currentDate(),
   );
-  // Totals that were remembered by the counts of tags are counted anew.
+  // Invalidates totals that were cached by the counts of tags.
   await addToCounters(tx, new Map([[removalCounter(kind), records.length]]));
   return records.length;
 };
 
-/** Gives all records of a kind that have the first tag the second in its place. Returns how many it changed. */
+/** Replaces the first tag by the second on all records of a kind. Returns the number of changed records. */
 export const moveRecords = async (db: Database, kind: ContentKind, tags: readonly [Tag, Tag]): Promise<number> => {
   let moved = 0;
   for await (const ids of findTagged(db, kind, tags[0].id)) {
@@ -132,10 +132,10 @@ export const moveRecords = async (db: Database, kind: ContentKind, tags: readonl
 };
 
 /**
- * Replaces a tag by another one: records of all `kinds` get the new tag, filters by the old slug find them, and new records
- * with the old name get the new tag. Safe beside a running service, and idempotent. Calls in flight may still store the old
- * tag, so it goes over all records twice: again after `settle`. With a name, the other tag is made, so that the first one is
- * renamed. @returns both tags, and how many records it changed @throws MergeError
+ * Replaces a tag by another one: records of all `kinds` get the new tag, filters by the old slug find them, and new
+ * records with the old name get the new tag. Safe beside a running service, and idempotent. Calls in flight may still
+ * store the old tag, so it makes a second pass over all records after `settle`. With a name, the other tag is created,
+ * which renames the first one. @returns both tags, and the number of changed records @throws MergeError
  */
 export const mergeTags = async (
   db: Database,
@@ -149,20 +149,20 @@ export const mergeTags = async (
   return { from: tags[0], into: tags[1], moved };
 };
 
-/** How many records of these kinds have a tag. */
+/** The number of records of these kinds that have a tag. */
 const countTagged = async (db: Database, kinds: readonly ContentKind[], { id: tagId }: Tag): Promise<number> => {
   let records = 0;
   for (const kind of kinds) records += await tagLinksIn(db, kind).countBy({ tagId });
   return records;
 };
 
-/** Records that have a tag though it was merged into another one. */
+/** Records that have a tag although it was merged into another one. */
 interface LeftBehind {
   tags: readonly [from: Tag, into: Tag];
   records: number;
 }
 
-/** The merged tags that records have all the same, which they get from versions that know of no merging, for example. */
+/** The merged tags that records still have, for example from versions that do not support merging. */
 export const findLeftBehind = async (db: Database, kinds: readonly ContentKind[]): Promise<LeftBehind[]> => {
   const merged = await tagsIn(db).find({ where: { mergedInto: Not(IsNull()) }, order: { id: 'ASC' } });
   const found: LeftBehind[] = [];
@@ -174,14 +174,14 @@ export const findLeftBehind = async (db: Database, kinds: readonly ContentKind[]
   return found;
 };
 
-/** Gives the records of merged tags the tags that took their places. Returns what it found. */
+/** Replaces the merged tags of records by the tags they were merged into. Returns the tags found. */
 export const moveLeftBehind = async (db: Database, kinds: readonly ContentKind[]): Promise<LeftBehind[]> => {
   const found = await findLeftBehind(db, kinds);
   for (const { tags } of found) for (const kind of kinds) await moveRecords(db, kind, tags);
   return found;
 };
 
-/** How many records have both or the first of two tags: what `mergeTags` would change. @throws MergeError */
+/** The number of records that `mergeTags` would change: those with the first or both of two tags. @throws MergeError */
 export const countToMerge = async (
   db: Database,
   kinds: readonly ContentKind[],

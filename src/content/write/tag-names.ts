@@ -15,20 +15,20 @@ import { recordSearchText } from './publish.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
-/** Few at once, since calls that change these records wait for the locks. */
+/** Small, since calls that change these records wait for the locks. */
 const RECORDS_AT_ONCE = 100;
-/** Far longer than a call takes from reading the names until its records are stored. */
+/** Much longer than a call takes between reading the names and storing its records. */
 export const SETTLE_MS = 2000;
 
 const searchedColumns = picked(contentColumns, 'id', 'title', 'searchText');
 
 interface Searched extends StoredOf<typeof searchedColumns> {
   tagIds: number[];
-  /** The search text that it should have. */
+  /** The correct search text. */
   text: string;
 }
 
-/** Reads records with the search texts that they should have. SQL: the ids of their tags may come of a subquery. */
+/** Reads records with their correct search texts. SQL: the ids of their tags may come from a subquery. */
 export const readSearched = async (
   reader: Reader,
   kind: ContentKind,
@@ -55,7 +55,7 @@ export const readSearched = async (
 
 const isWrong = ({ searchText: stored, text }: Searched): boolean => stored !== text;
 
-/** Stores the search texts that records should have, and has search find them by these. */
+/** Stores the correct search texts of records, and updates the search index. */
 export const storeSearchTexts = async (
   tx: Transaction,
   kind: ContentKind,
@@ -76,7 +76,7 @@ const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[])
   return wrong.length;
 };
 
-/** The ids of the records of a kind that have a tag, in their order, part by part. */
+/** The ids of the records of a kind that have a tag, in order, in batches. */
 export async function* findTagged(db: Database, kind: ContentKind, tagId: number): AsyncGenerator<Bytes[]> {
   const by = { key: 'recordId', first: NIL_ID, take: RECORDS_AT_ONCE } as const;
   const parts = inParts(tagLinksIn(db, kind), by, (later) => ({
@@ -86,10 +86,7 @@ export async function* findTagged(db: Database, kind: ContentKind, tagId: number
   for await (const links of parts) yield links.map(({ recordId }) => storedIdToBytes(recordId));
 }
 
-/**
- * Indexes the records of a kind that have a tag by the current names of their tags. Returns how many were indexed by other
- * names.
- */
+/** Updates the search texts of a kind's records with a tag to the current tag names. Returns how many it changed. */
 const repairSearchTexts = async (db: Database, kind: ContentKind, tagId: number): Promise<number> => {
   let mended = 0;
   for await (const ids of findTagged(db, kind, tagId)) {
@@ -102,7 +99,7 @@ const repairSearchTexts = async (db: Database, kind: ContentKind, tagId: number)
 const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefined): Promise<Tag | undefined> =>
   db.transaction(async (tx) => {
     const rows = await tagsIn(tx).find({ where: { slug, mergedInto: IsNull() }, ...tx.dialect.lockingRows });
-    // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+    // MySQL and MariaDB treat texts that differ only in trailing spaces as equal.
     const tag = rows.find((row) => row.slug === slug);
     if (tag && tag.name !== name) {
       await tagsIn(tx).update({ id: tag.id }, { name });
@@ -114,8 +111,8 @@ const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefin
   });
 
 /**
- * Goes over the records of all kinds twice: calls under way may still store what they have read before. Waits for `settle` in
- * between. @returns how many records `pass` changed
+ * Makes two passes over the records of all kinds, since calls in flight may still store data that they read before.
+ * Waits for `settle` in between. @returns how many records `pass` changed
  */
 export const passTwice = async (
   kinds: readonly ContentKind[],
@@ -130,9 +127,9 @@ export const passTwice = async (
 };
 
 /**
- * Spells the name of a tag anew, which has to keep its slug, and has search find the records of all `kinds` by it. Safe
- * beside a running service, and to be run again. Records that are being published may get the old name, so it looks at all
- * of them twice: again after `settle`.
+ * Changes the spelling of a tag's name, which must keep its slug, and updates the search texts of the records of all
+ * `kinds`. Safe beside a running service, and idempotent. Records being published may get the old name, so it makes a
+ * second pass over all records after `settle`.
  * @returns the tag as it was, and how many records search found by another text; undefined if there is no such tag
  */
 export const renameTag = async (

@@ -7,10 +7,10 @@ import { type TagRow, tagsIn } from '../entity.ts';
 import { findTags, makeMissingTags, type Tag, tagsThat } from '../tag/service.ts';
 import { slugOf } from '../tag/slug.ts';
 
-/** Gives a tag a slug that no name has: one that begins with a hyphen. */
+/** Gives a tag a slug that no name has: one that starts with a hyphen. */
 export const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> => tagsIn(tx).update({ id }, { slug: `-${id}` });
 
-/** Has a tag lead to another one from now on, with the tags that were merged into it before. */
+/** Redirects a tag, and all tags that were merged into it, to another one from now on. */
 export const redirect = async (
   tx: Transaction,
   [from, into]: readonly [Tag, Tag],
@@ -28,10 +28,10 @@ export const redirect = async (
 
 const isOutdated = ({ name, slug }: Tag): boolean => slugOf(name) !== slug;
 
-/** The tags whose slug is not that of their name, oldest first: earlier versions made other slugs. */
+/** The tags whose slug does not match their name, oldest first: earlier versions computed slugs differently. */
 export const findOutdatedSlugs = (db: Database): Promise<Tag[]> => tagsThat(db, isOutdated);
 
-/** Frees a slug that another tag is to have, from a tag that is outdated itself or was merged into that one. */
+/** Frees a slug for a tag, if its current holder is itself outdated or was merged into that tag. */
 const freeSlug = async (tx: Transaction, holder: TagRow | undefined, { id }: Tag): Promise<void> => {
   if (!holder) return;
   const { mergedInto: into } = holder;
@@ -42,7 +42,7 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
   const rows = await tagsIn(tx).find({ where: [{ id }, { slug }], order: { id: 'ASC' }, ...tx.dialect.lockingRows });
   const tag = rows.find((row) => row.id === id);
   if (!tag || tag.mergedInto !== null || slugOf(tag.name) !== slug || tag.slug === slug) return;
-  // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+  // MySQL and MariaDB treat texts that differ only in trailing spaces as equal.
   await freeSlug(
     tx,
     rows.find((row) => row.slug === slug),
@@ -53,7 +53,7 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
   const into = found.get(slug)!;
   await redirect(tx, [tag, into], by);
   if (slugOf(tag.slug) === tag.slug) {
-    // Another name has the slug: `c`, which C++ had, is that of C.
+    // The slug belongs to another name: `c`, formerly the slug of C++, is that of C.
     await vacate(tx, tag);
     return;
   }
@@ -61,9 +61,9 @@ const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: stri
 };
 
 /**
- * Merges each of these tags into the one with the slug of its name, made where it is missing, so that filters by the old slug
- * find its records still. An old slug that another name has is freed for that one. The records have to be moved
- * afterwards: see `moveLeftBehind`. Safe beside a running service, and to be run again.
+ * Merges each of these tags into the tag with the slug of its name, which is created if missing, so that filters by the
+ * old slug still find its records. An old slug that belongs to another name is freed for that name. The records must be
+ * moved afterwards: see `moveLeftBehind`. Safe beside a running service, and idempotent.
  */
 export const renewSlugs = async (
   db: Database,

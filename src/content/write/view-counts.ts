@@ -35,7 +35,7 @@ export class ViewCounts {
   readonly buffer: WriteBuffer<number>;
   readonly #first: FirstViews | undefined;
 
-  /** With `first`, only the first view of a record from an address counts for a while. */
+  /** With `first`, repeated views of a record from the same address do not count for a while. */
   constructor(
     db: WorkloadPool,
     log: Logger,
@@ -46,7 +46,7 @@ export class ViewCounts {
     this.#first = first;
   }
 
-  /** Counts the view of a record, unless its caller was refused at the deadline before it was read. */
+  /** Counts the view of a record, unless the deadline ended its call before the record was read. */
   note(id: string, { address, deadline }: Pick<Call, 'address' | 'deadline'>): void {
     if (deadline.error) return;
     if (this.#first) this.#first.note(address, id, () => this.buffer.add(id, 1));

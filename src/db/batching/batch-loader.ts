@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts';
 import { assertRoom } from '../waiting-queue.ts';
 
 interface BatchLoaderOptions<Request, Result> {
-  /** Answers requests, in their order. The deadline ends when those of all requests have; a request without one removes it. */
+  /** Answers requests in order. The deadline is the latest of the requests' deadlines; undefined if one has none. */
   run(requests: Request[], deadline: Deadline | undefined): Promise<Result[]>;
   /** The maximum number of concurrent batches of a group. */
   maxRunning?: number;
@@ -25,7 +25,7 @@ interface WaitingLoad<Request, Result> {
 
 const MAX_RUNNING = 2;
 const MAX_BATCH = 64;
-/** More requests are refused, which bounds the memory: a request past its deadline leaves only when its turn comes. */
+/** More requests are refused, to bound the memory: a request past its deadline stays in the queue until its turn. */
 const MAX_WAITING = 5000;
 
 /** A copy of a shared query's error: each caller gets its own, to which it may add. */
@@ -42,9 +42,9 @@ interface LoadGroup<Request, Result> {
 }
 
 /**
- * Answers requests of a group in batches. While fewer than `maxRunning` batches of the group run, a request is sent at once,
- * alone. Later requests wait, and are sent as one batch. A batch starts after each of its requests has arrived, so no
- * answer is older than its request.
+ * Answers the requests of a group in batches. While fewer than `maxRunning` batches of the group run, a request is sent
+ * at once, alone. Later requests wait, and are sent as one batch. A batch starts after all its requests have arrived,
+ * so no answer is older than its request.
  */
 export class BatchLoader<Request, Result> {
   readonly #options: BatchLoaderOptions<Request, Result> & { maxRunning: number; maxBatch: number };
@@ -55,9 +55,9 @@ export class BatchLoader<Request, Result> {
   }
 
   /**
-   * Answers a request, which shares batches only with requests of the group `name`. A request whose deadline ends while it
-   * waits is not sent. A batch is cancelled when the deadlines of all its requests have ended.
-   * @throws AppError OVERLOADED when too many wait, TIMEOUT when its deadline ended, and what the batch failed with
+   * Answers a request, which shares batches only with requests of the group `name`. A request is not sent if its
+   * deadline ends while it waits. A batch is cancelled when the deadlines of all its requests have ended.
+   * @throws AppError OVERLOADED when too many wait, TIMEOUT when its deadline ended, and the error of the batch
    */
   load(request: Request, deadline?: Deadline, name = ''): Promise<Result> {
     const group = this.#groups.get(name) ?? { waiting: [], running: 0 };

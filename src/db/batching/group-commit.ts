@@ -24,20 +24,20 @@ interface WaitingWrite<Call, Result> {
 
 /** Options for groups that may wait for locked rows, and for their size. */
 interface GroupCommitOptions<Call> {
-  /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
+  /** The milliseconds after which the next group stops waiting for the running one (default: it always waits). */
   overtakeMs?: number;
-  /** With `overtakeMs`: whether the next group begins while one commits, which helps where groups seldom share rows. */
+  /** With `overtakeMs`: whether the next group begins while one commits. This helps where groups seldom share rows. */
   isPipelined?: boolean;
   /**
-   * After how many milliseconds a group is cancelled, unless it commits, and each of its calls runs by itself instead. It is
-   * later where groups usually take long.
+   * The milliseconds after which a group that has not begun to commit is cancelled, and each of its calls runs by
+   * itself. The time is longer where groups usually take long.
    */
   splitMs?: number;
   /** The size of a call, in characters or bytes; a group holds `MAX_SIZE` at most, or one larger call. */
   sizeOf?: (call: Call) => number;
 }
 
-/** For groups that may wait for locked rows: soon the next group overtakes, and later the group's calls run separately. */
+/** For groups that may wait for locked rows: the next group overtakes soon, and later the calls run separately. */
 export const AMONG_LOCKS = { overtakeMs: 100, splitMs: 500 } as const;
 
 /** Runs calls, all or none, and returns their results in order. Calls `onCommit` when only the commit is left. */
@@ -67,8 +67,8 @@ const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
 };
 
 /**
- * Stores calls with the same key one group after the other. The first call runs at once, alone; calls that arrive meanwhile run
- * together after it. The rows that they share are locked once, and one commit is written to the disk for all of them.
+ * Stores calls with the same key group by group. The first call runs at once, alone; calls that arrive meanwhile run
+ * together after it. They lock shared rows once, and one commit writes all of them to the disk.
  */
 export class GroupCommit<Call, Result> {
   readonly #doAll: DoAll<Call, Result>;
@@ -85,16 +85,16 @@ export class GroupCommit<Call, Result> {
   }
 
   /**
-   * Runs a call that concerns `key`. A call whose deadline ends while it waits is not run.
-   * @throws AppError TIMEOUT, OUTCOME_UNKNOWN when the deadline ends while its group runs, OVERLOADED when too many wait,
-   * and the errors of the call itself
+   * Runs a call that concerns `key`. A call is not run if its deadline ends while it waits.
+   * @throws AppError TIMEOUT, OUTCOME_UNKNOWN when the deadline ends while its group runs, OVERLOADED when too many
+   * wait, and the errors of the call itself
    */
   do(key: string, call: Call, deadline: Deadline): Promise<Result> {
     const queue = this.#queues.get(key);
     return new Promise((resolve, reject) => {
       if (queue) assertRoom(this.#waiting, MAX_WAITING);
       const forget = deadline.onEnd((error) => {
-        // A call that runs alone has this deadline in its transaction, which learns the outcome.
+        // A call that runs alone has this deadline in its transaction, which knows the outcome.
         if (member.running !== 'alone') reject(member.running ? new AppError('OUTCOME_UNKNOWN') : error);
       });
       const member: WaitingWrite<Call, Result> = {
@@ -135,7 +135,7 @@ export class GroupCommit<Call, Result> {
     this.#queues.delete(key);
   }
 
-  /** Removes the calls of the next group from the queue; empty only if none waits. */
+  /** Removes the calls of the next group from the queue and returns them; empty only if no call waits. */
   #take(queue: WaitingWrite<Call, Result>[]): WaitingWrite<Call, Result>[] {
     const { sizeOf = () => 0 } = this.#options;
     let size = 0;
@@ -169,12 +169,12 @@ export class GroupCommit<Call, Result> {
         clearTimeout(timer);
         onCommit();
       };
-      // The statements of a group are traced below the call that has waited longest; one of a larger group may have ended.
+      // A group's trace belongs to its call that has waited longest: the first call of a larger group may have ended.
       const results = await group[0]?.context.runInAsyncScope(() => this.#doAll(calls, deadline, beforeCommit));
       this.#usualMs += WEIGHT * (performance.now() - began - this.#usualMs);
       for (const [index, { resolve }] of group.entries()) resolve(results?.[index] as Result);
     } catch (error) {
-      // An AppError of the service concerns all calls of the group; any other error may come from one of them.
+      // An AppError of the service concerns all calls of the group; one of them may have caused any other error.
       if (isSlow && error === deadline?.error) await Promise.all(group.map((member) => this.#settle([member])));
       else if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
       else for (const half of halvesOf(group)) await this.#settle(half);

@@ -3,9 +3,9 @@ import { clearTimeout, setTimeout } from '../../base/runtime.ts';
 import { Deadline } from '../../base/deadline.ts';
 import { AppError } from '../../base/errors.ts';
 
-/** Says when nothing may be written. */
+/** Tells when nothing may be written. */
 export interface WritePause {
-  /** Whether it lasts as long as the process: changes are not even collected then. */
+  /** Whether the pause lasts as long as the process, so that changes are not even collected. */
   readonly isPermanent: boolean;
   /** Whether nothing may be written now. */
   isOn: () => Promise<boolean>;
@@ -22,9 +22,9 @@ interface WriteBufferOptions<V> {
    */
   write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
   log: Logger;
-  /** While it is on, changes stay in memory. */
+  /** While the pause is on, changes stay in memory. */
   pause?: WritePause | undefined;
-  /** `write` gets keys together only if this is the same for them; without it, any. */
+  /** `write` gets keys together only if this returns the same value for them (default: any keys). */
   batchKey?: (key: string) => string;
 }
 
@@ -68,7 +68,7 @@ export class WriteBuffer<V> {
     return this.#lost;
   }
 
-  /** How often storing them has failed. */
+  /** The number of failed attempts to store changes. */
   get failures(): number {
     return this.#failures;
   }
@@ -82,7 +82,7 @@ export class WriteBuffer<V> {
     else this.#schedule();
   }
 
-  /** Stores what has been collected so far. Never rejects. */
+  /** Stores the changes collected so far. Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

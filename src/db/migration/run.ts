@@ -12,17 +12,17 @@ export type RunStatement = (sql: string, migration: string) => Promise<unknown>;
 export interface MigrationPlan {
   /** The name of the migration. */
   name: string;
-  /** The statements, in order, as they can be run by hand; the last one notes the migration. */
+  /** The statements in order, in a form to run by hand; the last one records the migration. */
   statements: string[];
 }
 
 /**
- * The migrations in the database's table of them, oldest first: applied, or interrupted in this direction, where the engine
- * cannot undo a migration as a whole.
+ * The migrations in the database's table of migrations, oldest first: applied, or interrupted in this direction, where
+ * the engine cannot undo a whole migration.
  */
 export type MigrationStates = ReadonlyMap<string, 'applied' | Direction>;
 
-/** The ends of the names under which the table holds migrations that have begun and not ended. */
+/** The suffixes of names in the table for migrations that have begun and not ended. */
 const INTERRUPTED = { up: ' (half done)', down: ' (half reverted)' } as const;
 
 const storedAs = (name: string, state: 'applied' | Direction): string =>
@@ -41,7 +41,7 @@ export const readStates = async (read: (sql: string) => Promise<unknown[]>): Pro
   return states;
 };
 
-/** The statement that changes the state of a migration in the table; undefined is one that is not in it. */
+/** The statement that changes the state of a migration in the table; `undefined` means that the table lacks it. */
 const noteOf = (
   { name, timestamp }: Migration,
   from: 'applied' | Direction | undefined,
@@ -54,7 +54,7 @@ const noteOf = (
     : `UPDATE migrations SET name = '${stored}' WHERE name = '${storedAs(name, from)}'`;
 };
 
-/** TypeORM's own executor, of which only the migrations and their table are used. */
+/** TypeORM's own executor, used only for the migrations and their table. */
 class Migrations extends MigrationExecutor {
   /** Creates the table of migrations, if it is missing. */
   async prepare(runner: QueryRunner): Promise<void> {
@@ -75,7 +75,7 @@ const READS = /^\s*(?:SELECT|PRAGMA|SHOW)\b/i;
 const changingBy = (runner: QueryRunner, run: (sql: string) => Promise<unknown>): QueryRunner => {
   const query = (sql: string, parameters?: unknown[]): Promise<unknown> =>
     READS.test(sql) ? runner.query(sql, parameters) : run(sql);
-  // TypeORM's own would read the table first, which is gone where this is done, and drop its keys and indexes one by one.
+  // TypeORM's own method first reads the table, which may be dropped already, and drops its keys and indexes singly.
   const dropTable = (table: Table | string): Promise<unknown> =>
     query(`DROP TABLE ${typeof table === 'string' ? table : table.name}`);
   const own: Record<PropertyKey, unknown> = { query, dropTable };
@@ -85,8 +85,8 @@ const changingBy = (runner: QueryRunner, run: (sql: string) => Promise<unknown>)
 };
 
 /**
- * Applies or reverts those of the migrations `names` for which that is still due, in this order, and returns their names. A
- * migration that was interrupted is run again from its beginning: `run` passes over what is done already.
+ * Applies or reverts the migrations in `names` that are still due, in this order, and returns their names. An
+ * interrupted migration is run again from its beginning: `run` skips the changes that are done already.
  */
 export const runMigrations = async (
   dataSource: DataSource,
@@ -104,7 +104,7 @@ export const runMigrations = async (
   for (const migration of due) {
     const { name, instance } = migration;
     const from = states.get(name);
-    // A migration under way is pending: the service must not take its tables for complete.
+    // A running migration is pending: the service must not regard its tables as complete.
     if (from !== direction) await run(noteOf(migration, from, direction), name);
     await instance?.[direction](changingBy(runner, (sql) => run(sql, name)));
     await run(noteOf(migration, direction, direction === 'up' ? 'applied' : undefined), name);
@@ -112,7 +112,7 @@ export const runMigrations = async (
   return due.map(({ name }) => name);
 };
 
-/** The statements that apply these migrations, or, for `down`, revert them, in that order. Runs none of them. */
+/** The statements that apply or, for `down`, revert these migrations, in that order. Runs none of them. */
 export const planOf = async (
   dataSource: DataSource,
   direction: Direction,

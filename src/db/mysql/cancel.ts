@@ -7,17 +7,17 @@ import type { MysqlSession } from './session.ts';
 
 /** How long a server may take to cancel a statement, before the connection is closed. */
 const CANCEL_MS = 1000;
-/** After how long without an answer the other connections to the server are checked, too. */
+/** The time without an answer after which the other connections to the server are checked, too. */
 const SILENT_MS = 300;
-/** For how long closing an abandoned connection at the server is attempted, and the pause between two attempts. */
+/** How long to try to close an abandoned connection at the server, and the pause between two attempts. */
 const CLOSE_FOR_MS = 60_000;
 const CLOSE_AGAIN_MS = 500;
 /** The time limit of one attempt: connecting, and an answer. */
 const CLOSE_MS = 3000;
 
 /**
- * Runs `work` on a control session of the target's server, which is closed after `ms`. Resolves to undefined where there is none: on
- * another server, the same connection id belongs to another client.
+ * Runs `work` on a control session of the target's server, which is closed after `ms`. Resolves to undefined without
+ * such a session: on another server, the same connection id belongs to another client.
  */
 const onControl = async <T>(
   control: SessionPool,
@@ -69,12 +69,12 @@ const absorb = (session: MysqlSession, done: (isFree: boolean) => void): void =>
 };
 
 /**
- * Closes abandoned connections at the server as well: if the network lost them, the server would keep them, and the locks
+ * Closes abandoned connections at the server as well: if the network failed, the server would keep them, and the locks
  * of their transactions, for hours.
  */
 class Closer {
   readonly #control: SessionPool;
-  /** Sessions to close, and until when that is attempted, by `performance.now()`. */
+  /** Sessions to close, each with the time at which the attempts end, by `performance.now()`. */
   readonly #targets = new Map<MysqlSession, number>();
   #isAtWork = false;
 
@@ -104,7 +104,7 @@ class Closer {
     this.#isAtWork = false;
   }
 
-  /** Resolves to whether there is nothing left to do. */
+  /** Resolves to true when nothing is left to do. */
   async #close(target: MysqlSession): Promise<boolean> {
     return (await onControl(this.#control, target, CLOSE_MS, (session) => this.#closeOn(session, target))) ?? false;
   }
@@ -116,7 +116,7 @@ class Closer {
           resolve(false);
           return;
         }
-        // The server has restarted since: the connection is gone, and its id may belong to another client.
+        // The server has restarted since: the connection is closed, and its id may belong to another client.
         if (Number(rows[0]?.['Value']) < Math.floor(target.ageMs / 1000)) resolve(true);
         else session.query(`KILL ${target.connection.threadId}`, () => resolve(!session.isBroken));
       });
@@ -126,7 +126,7 @@ class Closer {
 
 /**
  * Cancels statements by `KILL QUERY`. A session is free only when both the statement and the `KILL QUERY` are answered:
- * a late one would cancel the next statement.
+ * a late `KILL QUERY` would cancel the next statement.
  */
 export const createCanceller = (control: SessionPool): Canceller => {
   const closer = new Closer(control);

@@ -5,7 +5,7 @@ import type { ServerAddress } from '../address.ts';
 import { connectionError, NO_WRITES } from './errors.ts';
 import type { Setting } from './settings.ts';
 
-/** The time limit for connecting and applying the settings. A live server answers much sooner, even from afar. */
+/** The time limit for connecting and applying the settings. A live server answers much sooner, even from far away. */
 export const CONNECT_TIMEOUT_MS = 2000;
 
 /** The driver's formats of values: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
@@ -22,7 +22,7 @@ export const socketOf = (connection: object): Socket => (connection as { stream:
 
 /**
  * Closes a connection without telling the server. Pending statements fail with this error; the driver's own `destroy`
- * never settles them, and waits for a server that may be gone.
+ * never settles them, and waits for a server that may be unreachable.
  */
 export const breakConnection = (connection: Connection, error: Error): void => {
   socketOf(connection).destroy(error);
@@ -38,7 +38,7 @@ const isVitess = (connection: object): boolean =>
     (connection as { _handshakePacket?: { serverVersion?: string } })._handshakePacket?.serverVersion ?? '',
   );
 
-/** Runs settings, before all later statements of a connection. One that refuses a setting is closed. @throws Error of the driver */
+/** Applies settings before all later statements; closes a connection that refuses one. @throws Error of the driver */
 export const applySettings = async (connection: Connection, settings: readonly Setting[]): Promise<void> => {
   const isForVitess = isVitess(connection);
   const statements = settings.flatMap((setting) =>
@@ -51,7 +51,7 @@ export const applySettings = async (connection: Connection, settings: readonly S
           resolve();
           return;
         }
-        // Before the driver sends the next statement.
+        // This closes the connection before the driver sends the next statement.
         breakConnection(connection, error);
         reject(error);
       });
@@ -123,7 +123,7 @@ export const fitnessOf = async (connection: Connection): Promise<Fitness> => {
   return /^Donor/i.test(values.get('wsrep_local_state_comment') ?? '') ? 'makeshift' : 'fit';
 };
 
-/** The result of `work`. @throws Error ETIMEDOUT after `ms`, or what `work` throws */
+/** The result of `work`. @throws Error ETIMEDOUT after `ms`, or the error of `work` */
 export const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -3,50 +3,50 @@ import type { DatabaseFault } from '../../base/errors.ts';
 
 /** The server's limit of prepared statements is reached. This is transient: others close theirs in time. */
 export const TOO_MANY_STATEMENTS = 1461;
-/** Also lock wait timeout, deadlock, and snapshot conflict (MariaDB 11.8). */
+/** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and the limit above. */
 const TRANSIENT = new Set([1205, 1213, 1020, TOO_MANY_STATEMENTS]);
 
 /** The server interrupted the statement: at its time limit (MariaDB, MySQL), or by `KILL QUERY`. */
 export const INTERRUPTED = 1317;
 const OUT_OF_TIME = new Set([1969, 3024, INTERRUPTED]);
 
-/** The server accepts no more connections: in all, or of this user. */
+/** The server accepts no more connections: in total, or from this user. */
 const CROWDED = new Set([1040, 1203, 1226]);
 
-/** The server refuses the user, the user's password, or what the user may do; or the user's host. */
+/** The server refuses the user, the password, the user's host, or an operation of the user. */
 const DENIED = new Set([1044, 1045, 1130, 1142, 1143, 1698, 1820, 1862, 3118, 4151]);
 
 /** The disk is full: for a table, its file, or the server as a whole. */
 const FULL = new Set([1021, 1114, 3675]);
-/** Errors of any kind of a file or a storage engine. Their message has the number of the system: no space, or over quota. */
+/** All errors of a file or a storage engine. The message has the system's error number: no space, or over quota. */
 const FILE_ERRORS = new Set([1026, 1030]);
 const NO_SPACE = /\b(?:errno:|error) (?:28|122)\b/;
 
 /** The server is read-only: by an option (Aurora sends this, too, after a failover), or as a whole. */
 const READ_ONLY = new Set([1290, 1836]);
-/** The same of InnoDB alone, or of one database. */
+/** InnoDB alone, or one database, is read-only. */
 const READ_ONLY_PART = new Set([1874, 3989]);
-/** The words of `connect.ts` for a server that takes none. */
+/** The text of `connect.ts` for a server that takes no writes. */
 export const NO_WRITES = 'takes no writes (read_only)';
-/** A Galera node that is not part of its cluster, or lost it at COMMIT; a server that stops, or has closed the connection. */
+/** A Galera node outside its cluster, or that lost it at COMMIT; a server that stops, or closed the connection. */
 const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);
 /** The errors of `LEAVING` that concern one connection, not its server. */
 const CLOSED_ONE = new Set([1927, 3169, 4031]);
 
 /**
- * Vitess sends these when the MySQL behind it is unreachable, or fails in the middle of a statement: errors of MySQL's clients,
- * which no MySQL server sends.
+ * Vitess sends these when its MySQL is unreachable, or fails in the middle of a statement. They are errors of MySQL's
+ * clients, which no MySQL server sends.
  */
 const GONE_BEHIND = new Set([2002, 2003, 2006, 2013]);
 /**
- * Vitess sends these while no tablet serves the database or a table, which may be moving to another keyspace, or one starts,
- * stops or vanishes. They share one number.
+ * Vitess sends these while no tablet serves the database or a table: the table may be moving to another keyspace, or a
+ * tablet starts, stops or vanishes. They share one number.
  */
 const UNKNOWN_ERROR = 1105;
 const NOT_SERVED =
   /\bVT1400[1-5]\b|rpc error: code = Unavailable\b|enforce denied tables|is either down or nonexistent|no healthy tablet available|initially found no available tablet|primary is not serving|vttablet: Connection Closed|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
 
-/** Vitess has rolled back a transaction of several shards, one of which failed. */
+/** Vitess has rolled back a transaction of several shards, since one of them failed. */
 const VITESS_ROLLED_BACK = /^VT15001\b/;
 
 const UNREACHABLE = new Set([
@@ -137,9 +137,9 @@ const isReadOnly = (error: unknown): boolean => {
   return READ_ONLY.has(errno) || READ_ONLY_PART.has(errno) || areAll;
 };
 
-/** Why the database is unavailable, by this connection at least, if this error means that. */
+/** Why the database is unavailable, at least by this connection, if this error means that. */
 export const faultOf = (error: unknown): DatabaseFault | undefined => {
-  // The driver calls errors of a connection attempt fatal, whatever they are.
+  // The driver calls every error of a connection attempt fatal.
   if (isCrowded(error)) return 'too_many_connections';
   if (DENIED.has(numberOf(error))) return 'access_denied';
   if (isReadOnly(error)) return 'read_only';
@@ -148,9 +148,9 @@ export const faultOf = (error: unknown): DatabaseFault | undefined => {
 };
 
 /**
- * Whether a COMMIT with this error has certainly stored nothing: it lost a conflict, or the server takes no writes. After
- * any other error it may have: a Galera node that loses its cluster cannot know whether the other nodes got the transaction, and
- * Vitess has one number for what it cannot finish on several shards, which it may finish afterwards.
+ * Whether a COMMIT with this error has certainly stored nothing: it lost a conflict, or the server takes no writes.
+ * With any other error it may have stored: a Galera node that loses its cluster cannot know whether the other nodes got
+ * the transaction, and Vitess has one number for all that it cannot finish on several shards, but may finish later.
  */
 export const isRefusedCommit = (error: unknown): boolean =>
   !isBroken(error) &&

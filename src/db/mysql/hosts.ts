@@ -5,16 +5,16 @@ import { breakConnection, connect, CONNECT_TIMEOUT_MS, type Fitness, fitnessOf, 
 import { connectionError, driverError, isCrowded } from './errors.ts';
 import type { Setting } from './settings.ts';
 
-/** How long a host that comes first in the list may take to answer, once a later one has. */
+/** How long to wait for an earlier host in the list, once a later one has answered. */
 const PREFERENCE_MS = 300;
-/** How soon unreachable servers are tried again. */
+/** The pause before unreachable servers are tried again. */
 const AGAIN_MS = 250;
 /** How long calls wait for servers that the last search found unreachable. */
 const AWAY_PATIENCE_MS = 200;
 /** The period and timeout of health checks, where other servers could take over. */
 const WATCH_MS = 1000;
 const WATCH_TIMEOUT_MS = 2000;
-/** How long running calls may finish on a server after new ones use another. */
+/** How long running calls may continue on a server after new calls use another. */
 const LINGER_MS = 1000;
 
 const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server";
@@ -24,7 +24,7 @@ export interface Node {
   readonly address: ServerAddress;
   /** Whether it is abandoned: its connections must not be used. */
   isLeft: boolean;
-  /** Whether it was chosen although it may delay writes, as no better one was there. */
+  /** Whether it was chosen although it may delay writes, since no better server was available. */
   readonly isMakeshift: boolean;
 }
 
@@ -39,12 +39,12 @@ export interface HostLink {
 interface HostsOptions {
   /** Whether only a server that takes writes is fit. A single server is used without asking. */
   needsPrimary: boolean;
-  /** Whether a server may be used, by facts that the server does not tell (default: each). */
+  /** Whether a server may be used, by facts that the server itself does not report (default: each). */
   mayUse?: (address: ServerAddress) => boolean;
 }
 
 /**
- * The servers of a database. All connections use the first fit one, for as long as it is fit. Where there are several, its
+ * The servers of a database. All connections use the first fit server as long as it is fit. If several exist, its
  * health is checked periodically, since a hanging server reports nothing.
  */
 export class Hosts {
@@ -53,9 +53,9 @@ export class Hosts {
   readonly #mayUse: ((address: ServerAddress) => boolean) | undefined;
   readonly #listeners = new Set<(node: Node, isGone: boolean) => void>();
   readonly #suspecting = new Set<(node: Node) => void>();
-  /** Undefined until a search finds one. */
+  /** The server in use; undefined until a search finds one. */
   #current: Node | undefined;
-  /** The one used last. */
+  /** The server used last. */
   #latest: Node | undefined;
   #search: Promise<Node> | undefined;
   /** The error of the last search, if it found none. */
@@ -129,14 +129,14 @@ export class Hosts {
     if (this.#current === node) this.#current = undefined;
   }
 
-  /** As `doubt`, and lets the pools check their other connections to it: one got no answer. */
+  /** Like `doubt`, but also makes the pools check their other connections to the server: one got no answer. */
   suspect(node: Node): void {
     if (node.isLeft) return;
     this.doubt(node);
     for (const listener of this.#suspecting) listener(node);
   }
 
-  /** Abandons a server that reports that it is not fit, or `isGone`. */
+  /** Abandons a server that reports that it is not fit, or that does not answer (`isGone`). */
   leave(node: Node, isGone = false): void {
     this.doubt(node);
     if (node.isLeft && !isGone) return;
@@ -185,8 +185,8 @@ export class Hosts {
   }
 
   /**
-   * Asks all at once, and takes the first in the list that is fit, or else a makeshift. The latest server comes before the
-   * others.
+   * Asks all servers at once, and takes the first fit one in the list, or else a makeshift. The latest server precedes
+   * the others.
    */
   #firstFit(): Promise<{ address: ServerAddress; isMakeshift: boolean }> {
     const latest = this.#latest && !this.#latest.isLeft ? [this.#latest.address] : [];
@@ -221,7 +221,7 @@ export class Hosts {
       connection.end();
       return fitness;
     } finally {
-      // `end` waits for the server's answer, which may never come.
+      // `end` waits for the server's answer, which may never arrive.
       setTimeout(() => breakConnection(connection, connectionError('ECONNRESET', 'done')), PREFERENCE_MS).unref();
     }
   }
@@ -272,7 +272,7 @@ export class Hosts {
     } catch (error) {
       const { code } = driverError(error);
       if (code === 'ETIMEDOUT' || code === 'NO_FIT_HOST' || node.isLeft) throw error;
-      // The server may have closed this connection alone.
+      // The server may have closed only this connection.
       this.#dropWatcher();
       await check();
     }

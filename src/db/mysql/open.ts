@@ -19,16 +19,16 @@ import { backstopSettings, connectionSettings } from './settings.ts';
 import { transactionOn } from './transaction.ts';
 import { Deadline } from '../../base/deadline.ts';
 
-/** MariaDB, or MySQL and what speaks its protocol. */
+/** MariaDB, or MySQL and servers with its protocol. */
 type ServerEngine = 'mysql' | 'mariadb';
 
 const ASK_TIMEOUT_MS = 10_000;
-/** Vitess' own statement, one row for each keyspace. */
+/** A statement of Vitess only; it returns one row for each keyspace. */
 const KEYSPACES = 'SHOW VSCHEMA KEYSPACES';
 
 /**
- * Asks the server for its engine, whatever the URL says: TypeORM treats the schemas of MariaDB and MySQL differently; and
- * whether it is a Vitess with tables on several shards.
+ * Asks the server for its engine, since the URL may differ and TypeORM treats the schemas of MariaDB and MySQL
+ * differently. Also asks whether it is a Vitess with tables on several shards.
  */
 const askServer = async (pool: SessionPool): Promise<{ engine: ServerEngine; isSharded: boolean }> => {
   const deadline = new Deadline(ASK_TIMEOUT_MS);
@@ -44,8 +44,8 @@ const askServer = async (pool: SessionPool): Promise<{ engine: ServerEngine; isS
 };
 
 /**
- * The maximum number of connections of each workload. A workload that waits, for a locked table for example, does not block
- * the others. Twice as many readers were no faster; some are spare, since some may wait.
+ * The maximum number of connections of each workload. A workload that waits, such as for a locked table, does not block
+ * the others. Twice as many readers were no faster; some connections are spare, since some may wait.
  */
 const CONNECTIONS = {
   calls: { reads: 24, writes: 16 },
@@ -59,18 +59,18 @@ const CONTROL_CONNECTIONS = 1;
 const MAX_PREPARED_STATEMENTS = 1500;
 /** TypeORM's connections: one migrates. */
 const MIGRATING_CONNECTIONS = 1;
-/** The maximum number of connections of a process; where several servers are listed, one more checks the one in use. */
+/** The maximum number of connections of a process. If several servers are listed, one more checks the server in use. */
 export const MOST_CONNECTIONS =
   Object.values(CONNECTIONS).reduce((sum, { reads, writes }) => sum + reads + writes, 0) +
   CONTROL_CONNECTIONS +
   MIGRATING_CONNECTIONS;
-/** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
+/** Health checks wait only 1 s for a lock: a table locked for a backup, say, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
 const CLOSE_GRACE_MS = 100;
 /** How long reads use the primary after no replica was reachable. */
 const REPLICA_PAUSE_MS = 1000;
 
-/** Estimates of the server, which it renews now and then. */
+/** The server's estimates, which it updates occasionally. */
 const SIZE =
   'SELECT COALESCE(SUM(data_length + index_length), 0) AS bytes FROM information_schema.tables ' +
   'WHERE table_schema = DATABASE()';
@@ -118,7 +118,7 @@ const openDataSource = async (
   return { dataSource, close };
 };
 
-/** Opens pools on the same hosts, whose statements are cancelled by a connection of their own. */
+/** Opens pools on the same hosts. A separate connection cancels their statements. */
 class Pools {
   readonly #shared: Pick<SessionPoolOptions, 'hosts' | 'statements'>;
   readonly #options: DatabaseOptions;
@@ -126,7 +126,7 @@ class Pools {
   readonly #canceller: Canceller;
   readonly #opened: SessionPool[] = [];
 
-  /** `control` is what the observer calls the pool that cancels; undefined is not observed. */
+  /** `control` is the observer's name for the pool that cancels; if undefined, that pool is not observed. */
   constructor(
     shared: Pick<SessionPoolOptions, 'hosts' | 'statements'>,
     engine: ServerEngine,
@@ -140,7 +140,7 @@ class Pools {
     this.#canceller = createCanceller(this.#open(controlling, control));
   }
 
-  /** Opens the pool of a workload for reads or writes, observed by the name `as`. */
+  /** Opens the pool of a workload for reads or writes, observed under the name `as`. */
   open(name: keyof typeof CONNECTIONS, use: 'reads' | 'writes', as = `${name}.${use}`): SessionPool {
     const { statementMs } = this.#options;
     const limit = CONNECTIONS[name][use];
@@ -169,8 +169,8 @@ class Pools {
 }
 
 /**
- * Opens pools for reads on replicas. `areThere` is false while all lag too far, and for `REPLICA_PAUSE_MS` after none was
- * reachable.
+ * Opens pools for reads on replicas. `areThere` is false while all replicas lag too far, and for `REPLICA_PAUSE_MS`
+ * after all were unreachable.
  */
 const openReplicas = (
   addresses: readonly ServerAddress[],

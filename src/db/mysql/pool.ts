@@ -12,7 +12,7 @@ import type { Setting } from './settings.ts';
 const MAX_WAITING = 1000;
 /** How long an idle connection stays open. */
 const IDLE_MS = 60_000;
-/** How long no connection is opened after the server refused one for having too many. */
+/** The pause before new connections after the server refused one for having too many. */
 const CROWDED_PAUSE_MS = 1000;
 
 /** How long a suspected server may take to answer a ping on an idle connection. */
@@ -20,17 +20,17 @@ const PING_MS = 500;
 
 /** The outcomes of cancelling a statement. */
 interface Cancelling {
-  /** The server has not answered for a while. */
+  /** Called when the server has not answered for a while. */
   suspect: () => void;
-  /** The session is free again, or `false`: it has to be closed. */
+  /** Called with true when the session is free again, and with `false` when it must be closed. */
   done: (isFree: boolean) => void;
 }
 
 /** Controls the sessions of a server over another connection. */
 export interface Canceller {
-  /** Cancels the running statement of a session. The caller calls the returned function when the statement has ended. */
+  /** Cancels the running statement of a session. The caller calls the returned function when the statement ends. */
   cancel: (session: MysqlSession, cancelling: Cancelling) => () => void;
-  /** Closes a session at the server that was closed here without its answer. */
+  /** Closes at the server a session that was closed here without an answer of the server. */
   close: (session: MysqlSession) => void;
 }
 
@@ -41,17 +41,17 @@ export interface SessionPoolOptions {
   /** The settings of each new connection. */
   settings: readonly Setting[];
   statements: StatementBudget;
-  /** Without one, a cancelled statement is abandoned by closing its connection. */
+  /** Without a canceller, a cancelled statement is abandoned by closing its connection. */
   canceller?: Canceller;
   /** Makes the observer of the pool, which may ask for its usage. */
   observe?: ((usage: () => PoolUsage) => PoolObserver) | undefined;
 }
 
-/** Connections to the server in use that are all set up alike and know their prepared statements. */
+/** Connections to the server in use, all with the same settings, that keep their prepared statements. */
 export class SessionPool {
   readonly #options: SessionPoolOptions;
   readonly #sessions = new Set<MysqlSession>();
-  /** Idle sessions and since when they are; the latest at the end. */
+  /** Idle sessions, and since when each is idle; the latest at the end. */
   readonly #idle: { session: MysqlSession; since: number }[] = [];
   readonly #queue: WaitingQueue<MysqlSession>;
   readonly #sweep: NodeJS.Timeout;
@@ -119,7 +119,7 @@ export class SessionPool {
   }
 
   /**
-   * A session for the caller alone, who releases it.
+   * Returns a session for the caller alone, who releases it.
    * @throws AppError TIMEOUT, OVERLOADED when too many wait already
    */
   acquire(deadline?: Deadline): Promise<MysqlSession> {
@@ -135,7 +135,7 @@ export class SessionPool {
     if (!this.#queue.serve(session)) this.#idle.push({ session, since: currentTime() });
   }
 
-  /** Takes note of an error on a session, which may end the session or the use of its server. */
+  /** Handles an error on a session, which may end the session or the use of its server. */
   note(session: MysqlSession, error: unknown): void {
     if (isUnfit(error)) {
       session.destroy();
@@ -146,7 +146,7 @@ export class SessionPool {
   }
 
   /**
-   * Cancels the running statement of a session. The caller calls the returned function when the statement has ended. `done`
+   * Cancels the running statement of a session. The caller calls the returned function when the statement ends. `done`
    * is called when the session can be used again, and never if it had to be closed.
    */
   breakOff(session: MysqlSession, done: () => void): () => void {
@@ -164,7 +164,7 @@ export class SessionPool {
     });
   }
 
-  /** Closes a session without an answer of the server, at both ends. */
+  /** Closes a session at both ends, without an answer of the server. */
   abandon(session: MysqlSession): void {
     const { canceller, hosts } = this.#options;
     const wasThere = !session.isBroken;

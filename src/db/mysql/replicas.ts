@@ -6,14 +6,14 @@ import { breakConnection, connect, CONNECT_TIMEOUT_MS, query, within } from './c
 import { connectionError, faultOf } from './errors.ts';
 
 const INTERVAL_MS = 1000;
-/** How far a replica may lag for reads to use it. */
+/** The maximum lag of a replica that reads use. */
 const MAX_LAG_MS = 5000;
 
 /** Microseconds of the latest stamp, whatever the time zone of the connection. */
 const LATEST_STAMP = "SELECT TIMESTAMPDIFF(MICROSECOND, '2020-01-01', MAX(seen_at)) AS stamp FROM instances";
-/** Asks only whether the server answers, where the primary has no stamp. */
+/** Used where the primary has no stamp: asks only whether the server answers. */
 const NO_STAMP = 'SELECT NULL AS stamp';
-/** The names of the columns that MariaDB has, and MySQL's. */
+/** The column names of MariaDB, and those of MySQL. */
 const RUNNING = ['Slave_IO_Running', 'Slave_SQL_Running', 'Replica_IO_Running', 'Replica_SQL_Running'];
 const ERRORS = ['Last_IO_Error', 'Last_SQL_Error'];
 
@@ -26,8 +26,8 @@ const stampIn = ([row]: readonly unknown[]): number | undefined => {
 type ReadPrimary = (sql: string) => Promise<unknown[]>;
 
 /**
- * Measures how far replicas lag behind the primary: the time from the latest stamp that a replica has to the latest one that the
- * primary has. One that cannot be reached, or lacks all stamps, lags without end.
+ * Measures how far replicas lag behind the primary: the time from the latest stamp of a replica to the latest one of
+ * the primary. The lag is infinite if a replica is unreachable or has no stamp.
  */
 export class Replicas {
   readonly #addresses: readonly ServerAddress[];
@@ -37,7 +37,7 @@ export class Replicas {
   readonly #connections = new Map<ServerAddress, Connection>();
   readonly #lags = new Map<ServerAddress, number>();
   readonly #timer: NodeJS.Timeout;
-  /** The latest stamp of the primary: it counts while the primary is away. */
+  /** The latest stamp of the primary, which also counts while the primary is unreachable. */
   #latest: number | undefined;
   #measuring: Promise<void> | undefined;
   #isClosed = false;
@@ -59,12 +59,12 @@ export class Replicas {
     return new Map(Array.from(this.#lags, ([address, ms]) => [placeOf(address), ms]));
   }
 
-  /** Whether a replica has what is older than the greatest lag. */
+  /** Whether a replica has all changes older than the maximum lag. */
   isFresh(address: ServerAddress): boolean {
     return (this.#lags.get(address) ?? Infinity) <= this.#maxLagMs;
   }
 
-  /** Whether there is a replica that reads may use. */
+  /** Whether reads may use at least one replica. */
   get hasFresh(): boolean {
     return this.#addresses.some((address) => this.isFresh(address));
   }
@@ -81,7 +81,7 @@ export class Replicas {
   }
 
   async #measure(): Promise<void> {
-    // Before the replicas: a stamp that comes between shows no lag.
+    // The primary is read before the replicas, so that a stamp written in between shows no lag.
     this.#latest = await within(CONNECT_TIMEOUT_MS, this.#readPrimary(LATEST_STAMP)).then(stampIn, () => this.#latest);
     await Promise.all(
       this.#addresses.map(async (address) => {
@@ -101,16 +101,16 @@ export class Replicas {
       if (this.#latest === undefined) return 0;
       return stamp === undefined ? Infinity : Math.max(0, this.#latest - stamp) / 1000;
     } catch (error) {
-      // It answers, and lacks the table so far.
+      // The replica answers, but lacks the table so far.
       if (!faultOf(error)) return Infinity;
       this.#drop(address);
-      // The server may have closed this connection alone.
+      // The server may have closed only this connection.
       if (isKept && !this.#isClosed) return this.#lagOf(address);
       throw error;
     }
   }
 
-  /** The server's own words about a replication that is stopped; undefined where it runs, or the account may not ask. */
+  /** The server's message about a stopped replication; undefined if it runs, or the account may not ask. */
   async fault(address: ServerAddress): Promise<string | undefined> {
     const [status] = await this.#query(address, 'SHOW REPLICA STATUS').catch(() => []);
     const stopped = RUNNING.filter((name) => status?.[name] !== undefined && status[name] !== 'Yes');

@@ -43,7 +43,7 @@ export class StatementBudget {
     this.#sessions.delete(session);
   }
 
-  /** Halves the budget for good: other clients use up the server's common limit. */
+  /** Halves the budget permanently: other clients use up the server's common limit. */
   shrink(): void {
     this.#total = Math.floor((this.max * this.#sessions.size) / 2);
     this.#trim();
@@ -90,8 +90,8 @@ const sharedDefinition = ({ columnType, flags }: StatementDefinition): Statement
 };
 
 /**
- * Reduces a statement's parameter definitions to the fields that binding needs. An INSERT of 256 rows may have thousands of
- * parameters, and the driver would keep each definition with its network packet.
+ * Reduces a statement's parameter definitions to the fields that binding needs: an INSERT of 256 rows may have
+ * thousands of parameters, and the driver would keep each definition with its network packet.
  */
 const forgetDefinitions = (statement: PrepareStatementInfo): void => {
   const info = statement as PrepareStatementInfo & { parameters: StatementDefinition[] };
@@ -99,8 +99,8 @@ const forgetDefinitions = (statement: PrepareStatementInfo): void => {
 };
 
 /**
- * A connection with its prepared statements; beyond its budget, the least recently used one is closed. It uses callbacks,
- * since mysql2's promises capture a stack for each query.
+ * A connection with its prepared statements. Beyond its budget, it closes the least recently used statement. It uses
+ * callbacks, since mysql2's promises capture a stack for each query.
  */
 export class MysqlSession {
   readonly connection: Connection;
@@ -185,7 +185,7 @@ export class MysqlSession {
     setTimeout(() => this.destroy(), CLOSE_GRACE_MS).unref();
   }
 
-  /** Closes all but the n prepared statements used last. Executions that were already sent are answered. */
+  /** Closes all prepared statements but the n used last. Executions that were already sent are answered. */
   closeStatements(n: number): void {
     if (this.#statements.size <= n) return;
     const oldest = [...this.#statements].toSorted(([, a], [, b]) => a.lastRun - b.lastRun);
@@ -202,7 +202,7 @@ export class MysqlSession {
     this.#onBroken?.();
   }
 
-  /** Binds limits as integers: the driver sends numbers as floating-point ones, which some servers refuse as a limit. */
+  /** Binds limits as integers: the driver sends numbers as floating-point ones, which some servers refuse as limits. */
   #execute(statement: Prepared, parameters: readonly Parameter[], callback: Callback): void {
     statement.lastRun = ++this.#runs;
     const { info, limits } = statement;
@@ -216,7 +216,7 @@ export class MysqlSession {
   }
 
   #prepare(sql: string, parameters: readonly Parameter[], callback: Callback, attempt: number): void {
-    // Before preparing: the server would count the old statement and the new one.
+    // This closes before preparing: the server would count the old statement and the new one.
     this.closeStatements(this.#budget.max - 1);
     this.connection.prepare(sql, (error, statement) => {
       if (error?.errno === TOO_MANY_STATEMENTS && attempt < MAX_ATTEMPTS) {

@@ -30,8 +30,8 @@ const NO_SELECT_LIMIT: Setting = {
 };
 
 /**
- * The settings of every connection, independent of the server's defaults. The service locks the rows it depends on; the gap
- * locks of REPEATABLE READ would only add deadlocks between toggles of different records.
+ * The settings of every connection, independent of the server's defaults. The service locks the rows it depends on. The
+ * gap locks of REPEATABLE READ would only add deadlocks between toggles of different records.
  */
 export const connectionSettings = (autocommit: 0 | 1): Setting[] => [
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE',
@@ -44,11 +44,11 @@ export const connectionSettings = (autocommit: 0 | 1): Setting[] => [
 /** Added to the caller's time limit, since ordinarily the caller cancels first. */
 const BACKSTOP_MORE_MS = 1000;
 
-/** The least `wait_timeout`, in seconds: longer than a pool keeps idle connections. */
+/** The minimum `wait_timeout`, in seconds: longer than a pool keeps idle connections. */
 const SILENCE_S = 120;
 
 /**
- * The server's own time limits for statements and locks, in case this process is gone: a server does not notice that, and
+ * The server's own time limits for statements and locks, in case this process ends: a server does not detect that, and
  * would keep the locks for eight hours. MySQL's limit is for SELECT only.
  */
 export const backstopSettings = ({ statementMs, engine }: Backstops): Setting[] => {

@@ -103,7 +103,7 @@ class Attempt {
     return error;
   }
 
-  /** Cancels the running statement, rolls back and releases the session. If that fails, closes it, which rolls back as well. */
+  /** Cancels the running statement, rolls back and releases the session. On failure, closes it, which rolls back. */
   async #undo(): Promise<void> {
     if (this.#running > 0 && !this.#session.isBroken) {
       await new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ const nextPowerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
 /** `?, ?, ?` for n parameters. */
 export const placeholders = memoizeBySize((n) => '?, '.repeat(n - 1) + '?');
 
-/** The values, and the last one again until there are 1, 2, 4, 8 … of them. */
+/** The values, with the last one repeated until the list has 1, 2, 4, 8 … of them. */
 export const padded = <T>(values: readonly T[]): T[] => {
   const all = [...values];
   const last = values.at(-1);
@@ -16,8 +16,8 @@ export const padded = <T>(values: readonly T[]): T[] => {
 };
 
 /**
- * The content of the brackets of `IN (…)`, for at least one value. It is padded, since each length is a prepared statement of
- * its own, and `max_prepared_stmt_count` limits those of all connections together.
+ * The content of the brackets of `IN (…)`, for at least one value. It is padded, since each length is a prepared
+ * statement, and `max_prepared_stmt_count` limits those of all connections together.
  */
 export const inList = (values: readonly Parameter[]): { sql: string; parameters: Parameter[] } => {
   const parameters = padded(values);

@@ -32,7 +32,7 @@ const commonest = (numbers: readonly number[]): number => {
 
 const updateOf = (table: string, column: string, additions: Additions): Update => {
   const ids = inList(additions.map(([id]) => id));
-  // Most rows get the same addition. CASE searches the others one after the other, for each row.
+  // Most rows get the same addition. For each row, CASE searches the others one by one.
   const usual = commonest(additions.map(([, n]) => n));
   const others = padded(additions.filter(([, n]) => n !== usual));
   const addition = others.length === 0 ? '?' : `CASE ${table}.id ${'WHEN ? THEN ? '.repeat(others.length)}ELSE ? END`;
@@ -64,9 +64,9 @@ const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> =
 const MOST_COMBINATIONS = 256;
 
 /**
- * Adds to number columns, table after table. Rows are locked in the order of their ids, which prevents deadlocks; an addition
- * of 0 only locks. Small increments take one statement for all tables, where the engine can, instead of a round trip for each
- * row. A subtraction never goes below 0, even if a counter has drifted.
+ * Adds to number columns, table after table. Rows are locked in the order of their ids, which prevents deadlocks; an
+ * addition of 0 only locks. Where the engine can, small increments take one statement for all tables instead of a round
+ * trip for each row. A subtraction never results in less than 0, even if a counter has drifted.
  */
 export const incrementAll = async (tx: Transaction, increments: readonly Increment[]): Promise<void> => {
   const updates = increments.map(({ table, column, additions }) =>

@@ -9,8 +9,8 @@ import { inList, partsOf } from './in-list.ts';
 const SETTLE_MS = 250;
 
 /**
- * Locks rows with these ids, in the order of the ids, which prevents deadlocks. On shards it locks one after the other: a
- * statement for several shards has all of them lock at once. @returns the ids of those that are there
+ * Locks rows with these ids in the order of the ids, which prevents deadlocks. On shards it locks them one by one: a
+ * statement for several shards locks on all of them at once. @returns the ids of the existing rows
  */
 export const lockRows = async <Id extends Bytes | number>(
   tx: Transaction,
@@ -34,8 +34,8 @@ export const lockRows = async <Id extends Bytes | number>(
 };
 
 /**
- * Locks rows with these ids likewise, on shards, where vtgate takes the lock from a statement with a subquery. @returns how a
- * statement that reads them has to end: on one server, it locks them itself
+ * On shards, locks rows with these ids in the same way: vtgate removes the lock from a statement with a subquery.
+ * @returns the end of the statement that reads the rows: on one server, that statement locks them itself
  */
 export const lockingRead = async (
   tx: Transaction,
@@ -48,8 +48,8 @@ export const lockingRead = async (
 };
 
 /**
- * Locks rows that others are about to refer to, so that they stay until these are stored: on shards, where no foreign key does.
- * @throws ForeignKeyError where one is gone
+ * Locks rows that others will refer to, until these are stored. This is for shards, where no foreign key does it.
+ * @throws ForeignKeyError where one is missing
  */
 export const lockReferred = async (
   tx: Transaction,
@@ -73,8 +73,8 @@ export const lockReferred = async (
 };
 
 /**
- * Reads rows that the transaction has locked, and counts others. On shards it repeats that until nothing changes: the commit that
- * released the lock may not have reached every shard yet, and further ones wait for this transaction.
+ * Reads rows that the transaction has locked, and counts others. On shards it repeats this until nothing changes: the
+ * commit that released the lock may not have reached all shards yet. Further commits wait for this transaction.
  */
 export const readUntilStable = async <T>({ dialect }: Transaction, read: () => Promise<T[]>): Promise<T[]> => {
   let found = await read();
@@ -88,8 +88,8 @@ export const readUntilStable = async <T>({ dialect }: Transaction, read: () => P
 };
 
 /**
- * Differences that were seen between rows and others, while calls change them. One server sees both sides in one state. On
- * shards they may differ at first sight only: `compare` locks and compares them again.
+ * Returns the differences that were seen between rows and others while calls change them. One server sees both sides in
+ * one state. On shards the differences may be temporary: `compare` locks and compares the rows again.
  */
 export const recheckOnShards = async <T>(
   db: WorkloadPool,

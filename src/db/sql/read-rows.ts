@@ -2,8 +2,8 @@ import type { Parameter, Reader } from '../connection.ts';
 import { type Bytes, idFromBytes } from '../values.ts';
 import { inList } from './in-list.ts';
 
-// Rows, with columns of other tables. One server reads all by one statement. Shards hold the other tables elsewhere, where a
-// join would ask for one row after the other: they take a statement each for the ids, the rows, and what these refer to.
+// Rows with columns of other tables. One server reads all by one statement. On shards, a join would query the other
+// tables row by row: so the ids, the rows, and the rows that they refer to take one statement each.
 
 /** A part of a statement. */
 export interface Fragment {
@@ -11,12 +11,12 @@ export interface Fragment {
   parameters: readonly Parameter[];
 }
 
-/** Columns of rows that are made of other tables. */
+/** Columns of rows that other tables provide. */
 export interface ForeignColumns<Row, Columns> {
   columns: readonly string[];
-  /** The table to join, and by what. */
+  /** The table to join, and the condition. */
   join?: string;
-  /** Adds the columns to rows that were read without them. It leaves out rows that a join would leave out. */
+  /** Adds the columns to rows that were read without them. Omits the rows that a join would omit. */
   addTo: (reader: Reader, rows: readonly Row[]) => Promise<(Row & Columns)[]>;
 }
 
@@ -31,19 +31,19 @@ export interface RowSelect<Row, Columns> {
 
 /** A page of rows. */
 export interface PageSelect {
-  /** SELECTs of a column `id`, and of those to sort by, in the order of the page: the rows of one before those of the next. */
+  /** SELECTs of a column `id` and the columns to sort by, in page order: all rows of one precede those of the next. */
   ids: readonly Fragment[];
-  /** ORDER BY of the same order, where `p` is the table of the ids. */
+  /** The ORDER BY for the same order; `p` is the table of the ids. */
   order: string;
   /** Columns that concern no row, such as totals. */
   columns?: readonly Fragment[];
-  /** Such columns that tell the state which the others are of. Shards leave them out: their statements see several states. */
+  /** Columns for the state that the other columns belong to. Shards omit them: their statements see several states. */
   stamps?: readonly Fragment[];
 }
 
 const NOTHING: Fragment = { sql: '', parameters: [] };
 
-/** Reads rows with foreign columns, by a statement that is made with these or without. */
+/** Reads rows with foreign columns: one statement joins them, or, on shards, a further one adds them. */
 export const readWith = async <Row, Columns>(
   reader: Reader,
   foreign: ForeignColumns<Row, Columns>,
@@ -73,7 +73,7 @@ export const readByIds = async <Row, Columns>(
 const sqlOf = ({ sql }: Fragment): string => sql;
 const parametersOf = (fragments: readonly Fragment[]): Parameter[] => fragments.flatMap(({ parameters }) => parameters);
 
-/** A UNION takes no ORDER BY and LIMIT of its parts. */
+/** A UNION of SELECTs. It does not take the ORDER BY and LIMIT of its parts directly. */
 const union = (selects: readonly Fragment[]): string =>
   selects.length === 1
     ? selects.map(sqlOf).join('')
@@ -97,7 +97,7 @@ export const readPage = <Row extends { id: Bytes }, Columns>(
   }));
 };
 
-/** To merge what the shards find, vtgate adds columns to a SELECT, by which a UNION would mix them up. */
+/** Reads a page without a UNION: vtgate adds columns to SELECTs to merge shards, and a UNION would mix them up. */
 const readPageApart = async <Row extends { id: Bytes }, Columns>(
   reader: Reader,
   rows: RowSelect<Row, Columns>,
@@ -108,7 +108,7 @@ const readPageApart = async <Row extends { id: Bytes }, Columns>(
   const distinct = await readByIds(reader, rows, [...new Map(places).values()]);
   const byId = new Map(distinct.map((row) => [idFromBytes(row.id), row]));
   if (byId.size === 0) return [];
-  // Totals come last, so that none is older than its page.
+  // Totals are read last, so that none is older than its page.
   const [values] =
     columns.length === 0
       ? []
@@ -129,7 +129,7 @@ export const sourceOfFound = async (
     return { from: `(${found.sql}) c JOIN ${table} r ON r.id = c.id`, where: [], parameters: found.parameters };
   }
   const rows = await reader.read<{ id: Bytes }>(found.sql, found.parameters);
-  // A list of none would be no SQL.
+  // An empty list is invalid SQL.
   const { sql, parameters } = inList([Buffer.alloc(16), ...rows.map(({ id }) => id)]);
   return { from: `${table} r`, where: [`r.id IN (${sql})`], parameters };
 };

@@ -3,16 +3,16 @@ import type { Engine } from '../dialect.ts';
 import { type Bytes, idFromBytes, timeFromDb } from '../values.ts';
 import { columnTypes, idTransformer, jsonTransformer } from './columns.ts';
 
-// The one description of a table: its entity, the types of its rows and the names in statements all come of its columns.
+// The only description of a table: its columns define its entity, the types of its rows and the names in statements.
 
 /** A column: `Value` is what the code holds, `Stored` what the drivers return. */
 export interface Column<Value = unknown, Stored = unknown> {
-  /** Its name in the database, if that is not its member's in snake case. */
+  /** Its name in the database, if that differs from its member's name in snake case. */
   readonly name?: string;
   readonly options: (types: ReturnType<typeof columnTypes>) => EntitySchemaColumnOptions;
-  /** The value of a stored one that is not null; the same by default. */
+  /** Converts a stored value that is not null (default: no conversion). */
   readonly read?: (stored: never) => unknown;
-  /** Types only. */
+  /** For types only. */
   readonly value?: Value;
   readonly stored?: Stored;
 }
@@ -91,7 +91,7 @@ export const primary = <Value, Stored>(base: Column<Value, Stored>): Column<Valu
 export const nullable = <Value, Stored>(base: Column<Value, Stored>): Column<Value | null, Stored | null> =>
   optioned<Value | null, Stored | null>({ nullable: true }, base);
 
-/** A column whose name is not that of its member. */
+/** A column whose name differs from that of its member. */
 export const named = <Value, Stored>(name: string, base: Column<Value, Stored>): Column<Value, Stored> => ({
   ...base,
   name,
@@ -99,7 +99,7 @@ export const named = <Value, Stored>(name: string, base: Column<Value, Stored>):
 
 const inSnakeCase = (member: string): string => member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The member of a column whose name is that of its member. */
+/** The member of a column that is named after its member. */
 export const memberOf = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -115,7 +115,7 @@ export const columnName = (columns: Columns, member: string): string => columns[
 export const columnNames = (columns: Columns): string[] =>
   Object.keys(columns).map((member) => columnName(columns, member));
 
-/** The columns of a SELECT, each called as its member; `table` is what the table is called in the statement. */
+/** The columns of a SELECT, each under its member's name; `table` is the table's name in the statement. */
 export const selected = (columns: Columns, table: string): string =>
   Object.keys(columns)
     .map((member) => {
@@ -127,13 +127,13 @@ export const selected = (columns: Columns, table: string): string =>
 const renamed = (row: object, rename: (name: string) => string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [rename(name), value]));
 
-/** A row whose names are those of the database, by its members. */
+/** Renames the columns of a row in the database to its members. */
 export const byMember = (row: object): Record<string, unknown> => renamed(row, memberOf);
 
-/** A row by the names of the database: the inverse of `byMember`. */
+/** Renames the members of a row to the database's columns: the inverse of `byMember`. */
 export const byName = (row: object): Record<string, unknown> => renamed(row, inSnakeCase);
 
-/** A row of what drivers returned. */
+/** Converts a row that the drivers returned. */
 export const rowOf = <C extends Columns>(columns: C, stored: StoredOf<C>): RowOf<C> =>
   Object.fromEntries(
     Object.entries(columns).map(([member, { read }]) => {
@@ -158,7 +158,7 @@ export const entityOf = <C extends Columns>(
   });
 };
 
-/** A foreign key from a member that ends in `Id`: its rows go with the row they refer to. */
+/** A foreign key from a member that ends in `Id`: rows are deleted with the row they refer to. */
 export const goesWith = (table: string, member: `${string}Id`, target: string) => ({
   name: `fk_${table}_${inSnakeCase(member.slice(0, -'Id'.length))}`,
   target,

@@ -3,8 +3,8 @@ import { chunksOf, placeholders } from './in-list.ts';
 import { memoizeBySize } from '../../base/cache.ts';
 
 /**
- * Awaits writes of a transaction that were sent without waiting for each other's answers, so that the next is prepared while
- * the database works. The database runs them in order. Settles when all have ended.
+ * Awaits writes of a transaction that were sent without waiting for each other's answers, so that one is prepared while
+ * the database runs another. The database runs them in order. Settles when all have ended.
  * @throws the error of the first failed write; later ones may have failed because of it
  */
 export const pipelined = async <T>(writes: readonly Promise<T>[]): Promise<T[]> => {
@@ -19,8 +19,8 @@ export const pipelined = async <T>(writes: readonly Promise<T>[]): Promise<T[]> 
 export type Insert = (rows: number) => string;
 
 /**
- * An INSERT of the values of `columns`, which begins with `verb`. `ending` handles rows that exist: see `Dialect.onConflict`. Make
- * each once, since it caches its texts.
+ * An INSERT of values for `columns`, which begins with `verb`. `ending` handles existing rows: see
+ * `Dialect.onConflict`. Make each once, since it caches its texts.
  */
 export const insertInto = (table: string, columns: readonly string[], ending = '', verb = 'INSERT'): Insert => {
   const row = `(${placeholders(columns.length)})`;
@@ -40,7 +40,7 @@ export const insertValues = async (
   return changes.reduce((sum, n) => sum + n, 0);
 };
 
-/** Inserts the rows whose key is not there, in few statements. Returns how many. */
+/** Inserts the rows whose key is missing, in few statements. Returns how many it inserted. */
 export const insertMissing = (
   tx: Transaction,
   table: string,
@@ -56,7 +56,7 @@ const joined = (rows: readonly (readonly Parameter[])[]): Parameter[] => {
 };
 
 /**
- * Inserts rows of an entity, with the properties that the first row has. TypeORM prepares the values; its insert builder
+ * Inserts rows of an entity, with the properties of the first row. TypeORM prepares the values; its insert builder
  * would take four times as long.
  */
 export const insertRows = async (tx: Transaction, entity: string, rows: readonly object[]): Promise<void> => {
@@ -78,9 +78,9 @@ export const insertRows = async (tx: Transaction, entity: string, rows: readonly
 };
 
 /**
- * Updates the row with this id to the values of `changes`, at least one. Returns the number of rows changed. The time of the last
- * change never goes back, where the clock of another instance was ahead. `unlessSame` leaves a row alone whose other texts are those
- * of `changes`.
+ * Updates the row with this id to the values of `changes`, at least one. Returns the number of rows changed. The time
+ * of the last change never decreases, even if the clock of another instance was ahead. With `unlessSame`, a row stays
+ * unchanged if only that time would change.
  */
 export const updateRow = <Row extends { id: string }>(
   tx: Transaction,

@@ -15,7 +15,7 @@ import { transactionOn } from './transaction.ts';
 const BELIEVED_MS = 100;
 /** How long consecutive short reads may run before they yield to the event loop. */
 const TURN_MS = 4;
-/** How long a rescue waits for readers, and how long between two attempts, in milliseconds. */
+/** How long a rescue waits for readers, and the pause between two attempts, in milliseconds. */
 const RESCUE_PATIENCE_MS = 5000;
 const RESCUE_PAUSE_MS = 10;
 
@@ -91,9 +91,9 @@ export class SqliteFile {
   }
 
   /**
-   * Checkpoints the whole log into the file, once. If the log was deleted, its content would be lost with this process. Readers
-   * and a checkpoint under way keep parts of it from the file, which would then hold pages of two states: it waits for them, and
-   * goes on with the next call after `RESCUE_PATIENCE_MS`. The caller has the turn to write.
+   * Checkpoints the whole log into the file, once. If the log was deleted, its content would be lost with this process.
+   * Readers and a running checkpoint keep parts of the log out of the file, which would then hold pages of two states:
+   * it waits for them, and continues with the next call after `RESCUE_PATIENCE_MS`. The caller has the turn to write.
    */
   async rescue(): Promise<void> {
     const until = performance.now() + RESCUE_PATIENCE_MS;

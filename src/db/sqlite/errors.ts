@@ -81,7 +81,7 @@ const diskFaultOf = (file: string): DatabaseFault | undefined => {
   }
 };
 
-/** Why a file is unusable, if this error means that. SQLite tells of some faults of the disk as of any failure of it. */
+/** Why a file is unusable, if this error means that. SQLite reports some disk faults only as a general failure. */
 export const faultOf = (error: unknown, file: string): DatabaseFault | undefined => {
   if (!isUnusable(error)) return undefined;
   switch (primaryCode(error)) {

@@ -15,7 +15,7 @@ interface SqliteHealthOptions {
   read: (sql: string, deadline: Deadline | undefined) => Promise<unknown[]>;
 }
 
-/** A failure, and until when it counts. */
+/** A failure, and the time until which it counts. */
 interface HealthFault {
   error: unknown;
   until: number;
@@ -30,7 +30,7 @@ interface Version {
   user_version: number;
 }
 
-/** Tracks whether a file is usable, by the outcomes seen. A failed operation is tried again before it counts as repaired. */
+/** Tracks by outcomes whether a file is usable. A failed operation is tried again before it counts as repaired. */
 export class SqliteHealth {
   readonly #options: SqliteHealthOptions;
   /** The error of the last failed write, until one succeeds. */
@@ -48,13 +48,13 @@ export class SqliteHealth {
     await execute(`PRAGMA user_version = ${row?.user_version ?? 0}`);
   }
 
-  /** Remembers the error of a read if it means corruption, and throws it. */
+  /** Stores the error of a read if it means corruption, and throws it. */
   readFailed(error: unknown): never {
     if (isCorrupt(error)) this.#corrupt = faultFor(BROKEN_MS, error);
     throw error;
   }
 
-  /** Remembers the outcome of a write, and settles like it. */
+  /** Stores the outcome of a write, and settles like it. */
   async noteWrite<T>(write: Promise<T>): Promise<T> {
     try {
       const result = await write;

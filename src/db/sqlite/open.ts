@@ -17,7 +17,7 @@ import { SqliteHealth } from './health.ts';
 import { FairMutex, migrateOn, type Purpose, transactionOn, watched } from './transaction.ts';
 import { stat, statfs } from 'node:fs/promises';
 
-/** The bytes of a file; 0 for one that does not exist. */
+/** The size of a file in bytes; 0 if it does not exist. */
 const bytesOf = async (path: string): Promise<number> => {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -39,7 +39,7 @@ const sizeOfFile = async (file: string): Promise<DatabaseSize> => {
 const BUSY_TIMEOUT_MS = 5000;
 /** How long a transaction waits for its turn and for another process that writes. */
 const WRITE_PATIENCE_MS = 5000;
-/** The same for background work, which is retried: while it holds its turn, calls wait for theirs. */
+/** The same for background work, which is retried: calls wait while it holds its turn. */
 const BACKGROUND_PATIENCE_MS = 500;
 const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
@@ -183,8 +183,8 @@ const inFile = (
   };
 
   /**
-   * The open file; reopened, by one caller at a time, when another file took its place. If only its log was deleted, a restart
-   * is needed: the binding's connections hold the log open for as long as this process lives.
+   * The open file. If another file took its place, one caller at a time reopens it. If only its log was deleted, a
+   * restart is needed: the binding's connections hold the log open as long as this process lives.
    * @throws FileFault when the file is missing
    */
   const openedFile = async (): Promise<SqliteFile> => {

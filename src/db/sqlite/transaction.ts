@@ -32,8 +32,8 @@ export interface Purpose {
 
 /**
  * A queue for a connection that one caller uses at a time. It yields to the event loop between callers: SQLite runs
- * synchronously, so a full queue would otherwise block all other work. Calls and background work alternate, so that neither
- * starves the other.
+ * synchronously, so a full queue would otherwise block all other work. Calls and background work alternate, so that
+ * neither starves the other.
  */
 export class FairMutex {
   readonly #queues = { calls: this.#makeQueue(), background: this.#makeQueue() };
@@ -115,7 +115,7 @@ export const watched = <R>(observer: PoolObserver | undefined, sql: string, run:
   }
 };
 
-/** @throws AppError OUTCOME_UNKNOWN when the disk failed: whether it holds the commit shows only after a crash */
+/** @throws AppError OUTCOME_UNKNOWN when the disk failed: only a crash shows whether it holds the commit */
 const commit = (connection: SqliteConnection, observer: PoolObserver | undefined): void => {
   try {
     watched(observer, 'COMMIT', () => connection.run('COMMIT'));
@@ -126,8 +126,8 @@ const commit = (connection: SqliteConnection, observer: PoolObserver | undefined
 };
 
 /**
- * Runs `work` as one transaction, which yields to the event loop between its statements, and is rolled back at the deadline.
- * It does not use TypeORM's transactions, whose state outlives a transaction that the file refused.
+ * Runs `work` as one transaction, which yields to the event loop between its statements, and is rolled back at the
+ * deadline. It does not use TypeORM's transactions, whose state outlives a transaction that the file refused.
  */
 export const transactionOn = async <T>(
   connection: SqliteConnection,
@@ -148,8 +148,8 @@ export const transactionOn = async <T>(
     read: onOpen((sql, parameters) => connection.all(sql, parameters)) as Statements['read'],
     execute: onOpen((sql, parameters) => connection.run(sql, parameters)),
   };
-  // An earlier transaction may have failed to roll back. IMMEDIATE: a transaction that begins by reading fails to write later
-  // if another process has written since.
+  // An earlier transaction may have failed to roll back. IMMEDIATE: a transaction that begins by reading could not
+  // write later if another process has written since.
   rollBack(connection);
   connection.run('BEGIN IMMEDIATE');
   try {
@@ -167,8 +167,8 @@ export const transactionOn = async <T>(
 };
 
 /**
- * Runs a migration as one transaction with foreign keys off, and checks them at its end. To change a table, TypeORM creates
- * it anew and drops the old one, which would delete all rows that refer to it.
+ * Runs a migration as one transaction with foreign keys off, and checks them at its end. To change a table, TypeORM
+ * creates a new one and drops the old one, which would delete all rows that refer to it.
  */
 export const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> => {
   const changes = () => JSON.stringify(connection.all('SELECT total_changes()'));

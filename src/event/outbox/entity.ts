@@ -3,7 +3,7 @@ import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 
-/** The events of one transaction, which have no position yet. */
+/** The events of one transaction, which have no positions yet. */
 export interface OutboxRow {
   seq: number;
   happenedAt: Date;
@@ -11,7 +11,7 @@ export interface OutboxRow {
   events: string;
 }
 
-/** A record whose reactions or favorites changed since that was last told of. */
+/** A record whose reactions or favorites have changed since its last event about them. */
 export interface PendingReactionsRow {
   recordId: string;
   /** The code of the event's type. */
@@ -19,15 +19,15 @@ export interface PendingReactionsRow {
   happenedAt: Date;
 }
 
-/** The extent of the feed: a table of one row. Positions have no gaps; 0 is before the first. */
+/** The extent of the feed: a table with one row. Positions have no gaps; 0 is before the first. */
 export interface FeedRow {
   name: string;
   lastPosition: number;
   lastId: string;
-  /** Events up to this position were removed. */
+  /** The last position whose event was removed. */
   removedThrough: number;
   removedId: string;
-  /** The relay that moves events into the feed: the id of its lease. */
+  /** The lease id of the relay that moves events into the feed. */
   holder: string;
 }
 
@@ -48,7 +48,7 @@ export const pendingReactionsIn = repositoryOf<PendingReactionsRow>('EventReacti
 export const feedIn = repositoryOf<FeedRow>('EventFeed');
 export const eventsIn = repositoryOf<EventRow>('Event');
 
-/** The tables of events: those that wait for a position, and the feed. */
+/** The tables of events: the outbox, whose events wait for a position, and the feed. */
 export const eventEntities = (engine: Engine): EntitySchema[] => {
   const { id, text, longText, time, small, big } = columnTypes(engine);
   const key = (name: string) => ({ ...id, name, transformer: idTransformer }) as const;

@@ -8,13 +8,13 @@ import { type RecordedEvent, slugId } from './record.ts';
 
 const ROWS_AT_ONCE = 1000;
 
-/** How many events name a user as the one who made the change. */
+/** The number of events that name a user as their actor. */
 export const countEventsBy = (reader: Pick<Reader, 'manager'>, userId: string): Promise<number> =>
   eventsIn(reader).countBy({ actorId: userId });
 
 /**
- * Removes a user as the actor of events, some events at once; nothing of them waits for a position any more.
- * The event that tells of the deletion stays, since copies go by it. @returns how many events it changed
+ * Erases a user as the actor of events, some events at once; none of the user's events waits for a position afterwards.
+ * The event of the deletion stays, since copies rely on it. @returns the number of changed events
  */
 export const eraseFromEvents = async (db: Database, userId: string): Promise<number> => {
   const text = userId.replaceAll('-', '');
@@ -29,7 +29,7 @@ export const eraseFromEvents = async (db: Database, userId: string): Promise<num
     await db.transaction((tx) => eventsIn(tx).update({ position: In(own) }, { actorId: null }));
     changed += own.length;
   }
-  // Where no instance runs that moves them.
+  // The outbox still holds events of the user if no instance runs that moves them.
   const made = `","${text}"]`;
   for (const { seq, events } of await outboxIn(db).findBy({ events: Like(`%${made}%`) })) {
     await db.transaction((tx) => outboxIn(tx).update({ seq }, { events: events.replaceAll(made, '"]') }));
@@ -37,10 +37,10 @@ export const eraseFromEvents = async (db: Database, userId: string): Promise<num
   return changed;
 };
 
-/** Takes the place of the slug of a tag that is erased. */
+/** Replaces the slug of an erased tag. */
 export const ERASED_SLUG = 'erased';
 
-/** Removes the slugs of these tags, which no record has any more, from events: they may be names of persons. */
+/** Erases the slugs of tags that no record has any more from events: they may be names of persons. */
 export const eraseSlugs = async (db: Database, slugs: ReadonlySet<string>): Promise<void> => {
   for (const part of partsOf([...slugs])) {
     await db.transaction((tx) =>

@@ -5,10 +5,10 @@ import { newId } from '../../db/values.ts';
 import { eventsIn, feedIn, type FeedRow, outboxIn, pendingReactionsIn } from './entity.ts';
 
 const DAY_MS = 86_400_000;
-/** Few enough that locks are short. */
+/** Small, to keep locks short. */
 const SWEPT_AT_ONCE = 1000;
 
-/** Removes some events older than a number of days, the oldest first. Returns whether there may be more. */
+/** Removes some events older than a number of days, oldest first. Returns whether more may remain. */
 export const sweepOldEvents = async (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   now: Date,
@@ -21,8 +21,8 @@ export const sweepOldEvents = async (
     take: SWEPT_AT_ONCE,
   });
   const end = new Date(now.getTime() - retentionDays * DAY_MS);
-  // An event may be a little older than one before it. One that is too young keeps those after it. One of the future, of a clock
-  // that was wrong, goes with those after it.
+  // An event may be slightly older than its predecessor. An event that is too young keeps all later ones. An event
+  // dated in the future by a wrong clock is removed together with later ones.
   const young = rows.findIndex(({ happenedAt }) => happenedAt >= end);
   const last = rows.at(young === -1 ? -1 : young - 1);
   if (!last || young === 0) return false;
@@ -38,15 +38,15 @@ export const sweepOldEvents = async (
 /** The extent of the feed. */
 export const readFeed = (reader: Pick<Reader, 'manager'>): Promise<FeedRow> => feedIn(reader).findOneByOrFail({});
 
-/** The same, locked: transactions that change the feed run one after the other. */
+/** The extent of the feed, locked: transactions that change the feed run one after another. */
 export const lockFeed = (tx: Transaction): Promise<FeedRow> =>
   feedIn(tx).findOneOrFail({ where: {}, ...tx.dialect.lockingRows });
 
 const ROWS_AT_ONCE = 1000;
 
 /**
- * Ends the feed where events are turned off: removes all of them, so that no cursor leads past the changes of which none will
- * tell. To be run again if it was interrupted.
+ * Removes all events when events are turned off, so that no cursor skips changes made without events. Can be run again
+ * if it was interrupted.
  */
 export const closeFeed = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<void> => {
   const mark = newId(now);

@@ -8,7 +8,7 @@ import { memoize } from '../../base/cache.ts';
 import { type Bytes, idFromBytes, timeToDb } from '../../db/values.ts';
 import { pendingReactionsIn } from './entity.ts';
 
-/** The types of events as they are stored: a number never gets another meaning. */
+/** The stored codes of event types: the meaning of a code never changes. */
 export const typeCodes: Readonly<Record<EventType, number>> = {
   'game.created': 1,
   'game.updated': 2,
@@ -25,23 +25,23 @@ export const typeCodes: Readonly<Record<EventType, number>> = {
   'tag.merged': 32,
 };
 
-/** The kinds of records that events are about: what the types of events begin with. */
+/** The kinds of records that have events: the prefixes of the event types. */
 export type EventRecordKind = EventType extends `${infer Kind}.${string}` ? Kind : never;
 
 export const kindOf = (type: EventType): EventRecordKind => type.slice(0, type.indexOf('.')) as EventRecordKind;
 
-/** A change of a record, or of a tag, which is known by its slug. */
+/** A change of a record, or of a tag, which is identified by its slug. */
 export interface Change {
   type: EventType;
   record: Bytes | { slug: string };
-  /** The user who made it by a call; none for an operator. */
+  /** The user who made the change by a call; undefined for an operator. */
   actor?: Bytes | undefined;
 }
 
-/** A change as it waits for its position: type, record as hex digits or slug, actor as hex digits. */
+/** A change that waits for its position: type, record as hex digits or slug, actor as hex digits. */
 export type RecordedEvent = readonly [type: number, record: string, actor?: string];
 
-/** The id that stands for a slug in a column of ids. */
+/** The id that represents a slug in a column of ids. */
 export const slugId = (slug: string): string => idFromBytes(createHash('sha256').update(slug).digest().subarray(0, 16));
 
 const hex = (bytes: Bytes): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
@@ -54,8 +54,8 @@ const recorded = ({ type, record, actor }: Change): RecordedEvent => {
 const insertion = insertInto('event_outbox', ['happened_at', 'events']);
 
 /**
- * Stores events in the transaction that makes the changes, so that neither exists without the other; nothing where events are
- * off. The transaction has locked the records by now: events of one record are then moved into the feed in their order.
+ * Stores events in the transaction of the changes, so that neither exists without the other. Stores nothing if events
+ * are off. The transaction must have locked the records, so that events of one record enter the feed in order.
  */
 export const recordEvents = async (tx: Transaction, changes: readonly Change[], at: Date): Promise<void> => {
   const { recording } = tx;
@@ -72,7 +72,7 @@ const reactionsInsertion = memoize((dialect: Dialect) =>
   ),
 );
 
-/** Notes records, which are locked, whose reactions or favorites change: one event will tell of all changes of a second. */
+/** Stores that reactions or favorites of locked records change: one event will report all changes of a second. */
 export const recordReactions = async (
   tx: Transaction,
   type: EventType,
@@ -90,7 +90,7 @@ export const recordReactions = async (
   recording.hasRecorded = true;
 };
 
-/** Forgets the pending reactions to records, which are locked and about to go. */
+/** Deletes the pending reactions to records, which are locked and about to be deleted. */
 export const forgetReactions = async (tx: Transaction, records: readonly Bytes[]): Promise<void> => {
   if (!tx.recording || records.length === 0) return;
   await pendingReactionsIn(tx).delete({ recordId: In(records.map(idFromBytes)) });

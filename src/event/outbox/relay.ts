@@ -19,39 +19,39 @@ import {
 import { lockFeed, readFeed } from './feed.ts';
 import { type RecordedEvent, slugId } from './record.ts';
 
-/** The pause after events were moved, in which the next ones gather: each move is a transaction. */
+/** The pause after a move, in which the next events gather: each move is a transaction. */
 const GATHER_MS = 100;
-/** How often the holder of the lease looks for events of other processes, and how often it does where none came for a while. */
+/** How often the lease holder looks for events of other processes: normally, and after none came for a while. */
 const POLL_MS = 100;
 const QUIET_POLL_MS = 1000;
 const QUIET_AFTER_MS = 5000;
-/** How often it does, where there are no other processes. */
+/** How often it looks if no other processes exist. */
 const ALONE_MS = 3_600_000;
-/** How often the others look whether events wait. */
+/** How often the other relays check whether events wait. */
 const WATCH_MS = 1000;
-/** How often they do, while the same event waits. */
+/** How often they check while the same event waits. */
 const STUCK_MS = 100;
 /**
- * After this time without a move, another relay takes the lease. A holder that is only slow, or looks seldom, loses nothing by it:
- * the process whose events wait moves them.
+ * Another relay takes the lease after this time without a move. A holder that is only slow or rarely looks loses
+ * nothing by it: the process whose events wait moves them.
  */
 const LEASE_MS = 300;
-/** How often reactions become events: one for each record at most. */
+/** How often reactions become events: at most one for each record. */
 const REACTIONS_MS = 1000;
 /** The pause after a failure. */
 const RETRY_MS = 1000;
-/** Transactions whose events are moved at once, and characters of these events: an import stores hundreds in a transaction. */
+/** The limits of a move, in transactions and in characters of events: an import stores hundreds in a transaction. */
 const OUTBOX_ROWS = 200;
 const OUTBOX_CHARACTERS = 2 ** 17;
-/** The transactions that are read first; the others are only read if these are small. */
+/** Transactions to read first; more are read only if these are small. */
 const FIRST_ROWS = 16;
 const REACTION_ROWS = 500;
 
-/** An event that gets a position. */
+/** An event that is about to get its position. */
 type NextEvent = Omit<EventRow, 'position' | 'id'>;
 
 const HEX_ID = /^[0-9a-f]{32}$/;
-/** The types of tags, which are named by their slugs. */
+/** The first code of tag events, which identify their tag by its slug. */
 const FIRST_TAG_TYPE = 31;
 
 const idFromHex = (hex: string): string => idFromBytes(Buffer.from(hex, 'hex'));
@@ -68,7 +68,7 @@ const eventsOf = ({ happenedAt, events }: OutboxRow): NextEvent[] =>
     };
   });
 
-/** The number of the first events that have no position yet, and whether reactions changed. */
+/** The first events that wait for a position, and whether reactions have changed. */
 interface Waiting {
   oldest: number | null;
   hasReactions: boolean;
@@ -76,27 +76,28 @@ interface Waiting {
 
 interface Moved {
   events: number;
-  /** Whether no more wait. */
+  /** Whether no further events wait. */
   isAll: boolean;
 }
 
 interface RelayOptions {
   log: Logger;
-  /** While it is on, events wait. */
+  /** Events wait while it is on. */
   pause: WritePause;
   now: () => Date;
-  /** Whether no other process writes into the database: then it waits until this one has recorded events. */
+  /** Whether no other process writes into the database: then the relay waits until this process has recorded events. */
   isAlone?: boolean | undefined;
-  /** Whether processes write into it that have no relay: then it looks for their events all the time. */
+  /** Whether processes without a relay write into it: then the relay constantly looks for their events. */
   hasWorkers?: boolean | undefined;
-  /** Called when events were moved. */
+  /** Called after events were moved. */
   onMoved?: () => void;
 }
 
 /**
- * Moves events into the feed, where each gets the next position after its transaction was committed: a reader sees no event
- * before an earlier one. Of all relays on a database, the holder of a lease does so; when nothing moves for a while, another
- * one takes the lease. Two that both take themselves for the holder do no harm: each move locks the feed.
+ * Moves events into the feed, where each gets the next position after its transaction was committed: a reader never
+ * sees an event before an earlier one. Among all relays of a database, the lease holder does this; when nothing moves
+ * for a while, another relay takes the lease. Two relays that both believe they hold it do no harm: each move locks the
+ * feed.
  */
 export class EventRelay {
   readonly #db: Database;
@@ -111,9 +112,9 @@ export class EventRelay {
   /** Whether the last move found the lease taken by another relay. */
   #isReplaced = false;
   #reactionsAt = Number.NEGATIVE_INFINITY;
-  /** When the last events were seen. */
+  /** When events were last seen. */
   #seenAt = Number.NEGATIVE_INFINITY;
-  /** The events that wait without being moved, as seen by a relay without the lease, and since when. */
+  /** The event that waits unmoved, as last seen without the lease, and since when. */
   #stuck: { what: string | undefined; since: number } = { what: undefined, since: 0 };
 
   constructor(db: Database, options: RelayOptions) {
@@ -128,14 +129,14 @@ export class EventRelay {
     });
   }
 
-  /** Moves events until it is closed, unless there are none. */
+  /** Moves events until it is closed, unless events are turned off. */
   start(): void {
     if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
     this.#db.events.onRecorded = () => this.#notify();
     if (!this.#options.isAlone) this.#job.start();
   }
 
-  /** Moves all events that wait, reactions included, with or without the lease. Returns how many. */
+  /** Moves all waiting events, including reactions, with or without the lease. Returns how many. */
   async moveNow(): Promise<number> {
     let moved = 0;
     for (;;) {
@@ -145,7 +146,7 @@ export class EventRelay {
     }
   }
 
-  /** Stops when the move under way has ended, and leaves the lease to others. Never rejects. */
+  /** Stops after the move under way, and releases the lease. Never rejects. */
   async close(): Promise<void> {
     this.#db.events.onRecorded = undefined;
     await this.#job.close();
@@ -158,13 +159,13 @@ export class EventRelay {
     if (this.#isPolling) this.#job.wake();
   }
 
-  /** Moves events, and returns how long to wait; not at all where this process has recorded events while it looked for some. */
+  /** Moves events. Returns how long to wait: 0 if this process recorded events while it looked for some. */
   async #turn(): Promise<number> {
     const pauseMs = await this.#moveSome();
     return this.#isPolling && this.#isNotified ? 0 : pauseMs;
   }
 
-  /** Moves events, if it is this relay's part. Returns how long to wait. */
+  /** Moves events if this relay is responsible. Returns how long to wait. */
   async #moveSome(): Promise<number> {
     this.#isPolling = false;
     if (await this.#options.pause.isOn()) return WATCH_MS;
@@ -192,7 +193,7 @@ export class EventRelay {
     return hasWorkers || performance.now() - this.#seenAt < QUIET_AFTER_MS ? POLL_MS : QUIET_POLL_MS;
   }
 
-  /** Whether something waits while the lease is free, or its holder moves nothing. */
+  /** Whether something waits while the lease is free or its holder moves nothing. */
   async #mayTake({ oldest, hasReactions }: Waiting): Promise<boolean> {
     if (this.#options.isAlone) return true;
     if (oldest === null && !hasReactions) {
@@ -204,12 +205,12 @@ export class EventRelay {
     const now = performance.now();
     const what = oldest === null ? `reactions after ${position}` : `events from ${oldest}`;
     if (what !== this.#stuck.what) this.#stuck = { what, since: now };
-    // Reactions wait for a while by themselves.
+    // Reactions normally wait for a while.
     const leaseMs = oldest === null ? LEASE_MS + 2 * REACTIONS_MS : LEASE_MS;
     return now - this.#stuck.since >= leaseMs;
   }
 
-  /** SQL: both in one statement, which runs all the time. */
+  /** SQL: one statement reads both, since it runs constantly. */
   async #waiting(): Promise<Waiting> {
     const [row] = await this.#db.background.read<{ oldest: number | null; reactions: number }>(
       'SELECT (SELECT MIN(seq) FROM event_outbox) AS oldest, EXISTS (SELECT 1 FROM event_reactions) AS reactions',
@@ -223,11 +224,11 @@ export class EventRelay {
       const feed = await lockFeed(tx);
       this.#isReplaced = feed.holder !== this.#id && feed.holder !== NIL_ID && !isForced;
       if (this.#isReplaced) return { events: 0, isLast: true, isAll: true };
-      // They are locked before the other events are read, so that those of their records which happened earlier are among them.
+      // They are locked before the other events are read, to include events of their records that happened earlier.
       const pending = withReactions ? await lockReactions(tx) : [];
       const { rows, isLast } = await nextTransactions(tx);
       if (rows.length > 0) await outboxIn(tx).delete({ seq: In(rows.map(({ seq }) => seq)) });
-      // Where more events wait, the creations of their records may be among those.
+      // If more events wait, the creations of the records may be among them.
       const reactions = isLast ? pending : [];
       await removeReactions(tx, reactions);
       const events = [...rows.flatMap(eventsOf), ...reactions.map(reactionsEvent)];
@@ -239,7 +240,7 @@ export class EventRelay {
     return moved;
   }
 
-  /** Gives events the next positions, and takes the lease. */
+  /** Assigns the next positions to events, and takes the lease. */
   async #append(tx: Transaction, { name, ...feed }: FeedRow, events: readonly NextEvent[]): Promise<void> {
     const rows = events.map((event, index): EventRow => ({
       ...event,
@@ -257,7 +258,7 @@ export class EventRelay {
   }
 }
 
-/** The transactions whose events are moved next, one at least, and whether no others wait. */
+/** The transactions whose events are moved next, at least one, and whether no others wait. */
 const nextTransactions = async (tx: Transaction): Promise<{ rows: OutboxRow[]; isLast: boolean }> => {
   const waiting = await outboxIn(tx).find({ order: { seq: 'ASC' }, take: FIRST_ROWS });
   const last = waiting.at(-1);
@@ -269,7 +270,7 @@ const nextTransactions = async (tx: Transaction): Promise<{ rows: OutboxRow[]; i
   return { rows, isLast: rows.length === waiting.length && waiting.length < OUTBOX_ROWS };
 };
 
-/** The first of these transactions whose events can be moved at once. */
+/** The first of these transactions, as many as can be moved at once. */
 const fitting = (rows: readonly OutboxRow[]): OutboxRow[] => {
   let length = 0;
   return rows.filter(({ events }, index) => (length += events.length) <= OUTBOX_CHARACTERS || index === 0);

@@ -64,7 +64,7 @@ export const testWebhook = (tx: Transaction, id: string, by: WebhookActor): Prom
 
 type DeliveryQuery = Omit<InputOf<Contract['webhook']['deliveries']>, 'id'>;
 
-/** Deliveries of a webhook, the latest first. @throws AppError WEBHOOK_NOT_FOUND */
+/** The deliveries of a webhook, latest first. @throws AppError WEBHOOK_NOT_FOUND */
 export const listDeliveries = async (
   reader: Pick<Reader, 'manager'>,
   id: string,
@@ -80,7 +80,7 @@ export const listDeliveries = async (
   return { items: rows.slice(0, limit).map(deliveryOf), hasMore: rows.length > limit };
 };
 
-/** The delivery and its webhook, locked, which may be deleted meanwhile. @throws AppError DELIVERY_NOT_FOUND */
+/** Locks a delivery and its webhook, which may be deleted meanwhile. @throws AppError DELIVERY_NOT_FOUND */
 const lockDelivery = async (tx: Transaction, id: string, by: WebhookActor): Promise<DeliveryRow> => {
   const read = async (lock: Dialect['lockingRows']): Promise<DeliveryRow> => {
     const row = isId(id) ? await deliveriesIn(tx).findOne({ where: { id }, ...lock }) : null;
@@ -107,7 +107,7 @@ export const redeliver = async (tx: Transaction, deliveryId: string, by: Webhook
   return deliveryOf({ ...row, ...again });
 };
 
-/** Removes a user as the actor of deliveries, and the names of these tags, which no record has any more. */
+/** Erases a user as the actor of deliveries, and the names of these tags, which no record has any more. */
 export const eraseFromDeliveries = async (
   db: Pick<WorkloadPool, 'transaction'>,
   userId: string,
@@ -123,13 +123,13 @@ export const eraseFromDeliveries = async (
   }
 };
 
-/** The webhook of a delivery `d` is served: only then may what waits for it still be sent. */
+/** The webhook of a delivery `d` is served: only then may its waiting deliveries still be sent. */
 const WAITS_FOR_ATTEMPT = `EXISTS (SELECT 1 FROM webhooks w
   WHERE w.id = d.webhook_id AND w.state IN ('active', 'pending') AND ${IS_SERVED})`;
 
 /**
- * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused, disabled or of a
- * suspended user. Returns whether there may be more.
+ * Removes some deliveries that ended long ago, or whose events are no longer kept while their webhooks are paused,
+ * disabled or owned by a suspended user. Returns whether more may remain.
  */
 export const sweepDeliveries = (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,

@@ -5,40 +5,40 @@ import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 import type { EventRow } from '../outbox/entity.ts';
 
-/** A secret that was replaced, as it is stored, and until when it signs. */
+/** A replaced secret as it is stored, and the time until which it signs. */
 export interface FormerSecret {
   secret: string;
   until: string;
 }
 
-/** A webhook. */
+/** A webhook as it is stored. */
 export interface WebhookRow {
   id: string;
   userId: string;
   url: string;
   secret: string;
-  /** Signs beside the other one for a while, after that was made. */
+  /** Also signs for a while after the current secret was made. */
   oldSecret: string | null;
   oldSecretUntil: Date | null;
-  /** The secrets before the old one, the latest first. They sign for a while, too. */
+  /** The secrets before the old one, latest first. They also sign for a while. */
   olderSecrets: FormerSecret[] | null;
-  /** null for all. */
+  /** null for all types. */
   types: EventType[] | null;
-  /** Only events of this record. */
+  /** Limits the events to this record. */
   recordId: string | null;
   state: WebhookState;
   /** Why it is paused or disabled. */
   reason: string | null;
-  /** Challenges that failed. */
+  /** The number of failed challenges. */
   attempts: number;
   /** Since when no delivery has succeeded. */
   failingSince: Date | null;
-  /** The last event for which deliveries are stored. */
+  /** The position of the last event for which deliveries are stored. */
   position: number;
   positionId: string;
   /** When the next delivery or challenge is due; while a process delivers, the end of its lease. */
   nextAt: Date;
-  /** Counts its addresses, and each time that it has to answer the challenge: an answer counts for the one that it was asked of. */
+  /** Counts address changes and new challenges: an answer only counts for the generation that it was asked of. */
   generation: number;
   /** The lease of the process that delivers. */
   leaseUntil: Date;
@@ -47,7 +47,7 @@ export interface WebhookRow {
   updatedAt: Date;
 }
 
-/** The secrets of a webhook that were replaced and still sign, the latest first. */
+/** The replaced secrets of a webhook that still sign, latest first. */
 export const formerSecrets = (
   { oldSecret, oldSecretUntil, olderSecrets }: Pick<WebhookRow, 'oldSecret' | 'oldSecretUntil' | 'olderSecrets'>,
   now: Date,
@@ -59,15 +59,15 @@ export const formerSecrets = (
     ...(olderSecrets ?? []),
   ].filter(({ until }) => Date.parse(until) > now.getTime());
 
-/** Challenges without an answer, of an owner or to a host. */
+/** Counts the unanswered challenges of an owner or to a host. */
 export interface ChallengeRow {
   id: string;
   unanswered: number;
-  /** When the next one may be sent. */
+  /** When the next challenge may be sent. */
   freeAt: Date;
 }
 
-/** A message to a webhook, with the event that it tells of. */
+/** A message to a webhook, and its event. */
 export interface DeliveryRow extends Omit<EventRow, 'id'> {
   id: string;
   webhookId: string;
@@ -78,11 +78,11 @@ export interface DeliveryRow extends Omit<EventRow, 'id'> {
   answeredAt: Date | null;
   /** The HTTP status of the last answer. */
   status: number | null;
-  /** The beginning of the last answer, or why there was none. */
+  /** The beginning of the last answer, or the reason why it is missing. */
   answer: string | null;
 }
 
-/** The event that a delivery tells of. */
+/** The event of a delivery. */
 export const eventOf = ({ eventId, ...delivery }: DeliveryRow): EventRow => ({ ...delivery, id: eventId });
 
 export const webhooksIn = repositoryOf<WebhookRow>('Webhook');

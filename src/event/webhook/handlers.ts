@@ -25,15 +25,15 @@ interface WebhookContext {
   writes: Writes;
   policy: WebhookPolicy;
   secrets: WebhookSecrets;
-  /** Called when something is to be sent. */
+  /** Called when messages are due. */
   onWork: () => void;
 }
 
 type OwnerWork<T> = (tx: Transaction, owner: WebhookActor) => Promise<T>;
 
-/** The procedures of the router `webhook`: each reaches the webhooks of its caller only. */
+/** The procedures of the router `webhook`: each has access to the webhooks of its caller only. */
 export const webhookHandlers = (c: WebhookContext): Handlers<Contract['webhook']> => {
-  /** Does a write for the caller, and has sent what it leads to. See `Writes.do` for `look` and `keep`. */
+  /** Does a write for the caller, then has the due messages sent. See `Writes.do` for `look` and `keep`. */
   const write = async <T extends object>(
     call: Call<Caller>,
     work: OwnerWork<T>,

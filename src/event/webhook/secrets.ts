@@ -12,7 +12,7 @@ import { keyFileOf, makeKeyFile } from '../../db/sqlite/files/permissions.ts';
 import { AppError } from '../../base/errors.ts';
 import { type WebhookRow, webhooksIn } from './entity.ts';
 
-/** Whether a path has an entry. Where its folder cannot be looked into, opening the database says why. */
+/** Whether a path exists. If its folder cannot be read, opening the database reports the reason. */
 const isThere = (path: string): boolean => {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -21,7 +21,7 @@ const isThere = (path: string): boolean => {
   }
 };
 
-/** The prefix of secrets by the Standard Webhooks specification. */
+/** The prefix of secrets in the Standard Webhooks specification. */
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
@@ -30,7 +30,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** An encrypted secret: the version of the form, the id of the key, and base64 of the nonce, the ciphertext and the tag. */
+/** An encrypted secret: the format version, the key id, and base64 of the nonce, the ciphertext and the tag. */
 const ENCRYPTED = /^v1\.([\w-]{8})\.([\w+/=]+)$/;
 
 /** The beginning of an encrypted secret. */
@@ -39,10 +39,10 @@ const ENCRYPTED_BY = /^v1\.([\w-]{8})\.$/;
 /** A new secret: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
 export const newSecret = (): string => PREFIX + secureRandomBytes(SECRET_BYTES).toString('base64');
 
-/** The bytes that sign. */
+/** The bytes of a secret, which sign messages. */
 export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
 
-/** A key that secrets are encrypted with. Its id tells nothing of it. */
+/** A key that encrypts secrets. Its id reveals nothing about it. */
 interface Key {
   id: string;
   bytes: Buffer;
@@ -56,8 +56,8 @@ const keyOf = (bytes: Buffer): Key => ({
 });
 
 /**
- * Encrypts the secrets of webhooks with the first of its keys, and decrypts them with any. Beside those of the settings, a database in
- * a file has keys in a file of its own, which is made when there are no others.
+ * Encrypts the secrets of webhooks with the first of its keys, and decrypts them with any key. In addition to the keys
+ * in the settings, a database file has a key file, which is created if no other key exists.
  */
 export class WebhookSecrets {
   readonly #given: readonly Key[];
@@ -74,22 +74,22 @@ export class WebhookSecrets {
     this.#read();
   }
 
-  /** Whether there is a key, or one can be made. */
+  /** Whether a key exists or can be created. */
   get isOn(): boolean {
     return this.#given.length > 0 || this.#database !== undefined;
   }
 
-  /** The ids of the keys that there are now. A file that cannot be used counts as it was. */
+  /** The ids of the current keys. If the key file cannot be read, its last known keys count. */
   get keyIds(): string[] {
     try {
       this.#read();
     } catch {
-      // The start and `doctor` tell of it.
+      // The start and `doctor` report the error.
     }
     return [...this.#given, ...this.#filed].map(({ id }) => id);
   }
 
-  /** Where a key is kept, in words for the operator. */
+  /** The location of a key, in words for the operator. */
   get place(): string {
     if (this.#given.length > 0 || this.#database === undefined) return 'WEBHOOK_SECRET_KEY';
     return keyFileOf(this.#database);
@@ -105,8 +105,8 @@ export class WebhookSecrets {
   }
 
   /**
-   * The secret of a webhook from what is stored; undefined without its key, or where another one was put in its place. Versions before
-   * keys stored secrets as they are.
+   * Decrypts the stored secret of a webhook; undefined if its key is missing or another webhook's secret was put in its
+   * place. Versions before keys stored secrets in plain text.
    * @throws ConfigError where the file with keys cannot be used any more
    */
   decrypt(stored: string, webhookId: string): string | undefined {
@@ -141,7 +141,7 @@ export class WebhookSecrets {
     return first !== undefined && ENCRYPTED.exec(stored)?.[1] === first.id;
   }
 
-  /** The first key, which may have to be made. @throws AppError WEBHOOK_SECRETS_OFF */
+  /** The first key, which is created if needed. @throws AppError WEBHOOK_SECRETS_OFF */
   #usable(): Key {
     try {
       return this.#first() ?? this.#make();
@@ -156,7 +156,7 @@ export class WebhookSecrets {
     return this.#given[0] ?? this.#filed[0] ?? this.#read()[0];
   }
 
-  /** Looks at the file again for a key that is not known: another process may have made it. */
+  /** Reads the file again if a key is unknown: another process may have created it. */
   #find(id: string | undefined): Key | undefined {
     const isIt = (key: Key): boolean => key.id === id;
     return this.#given.find(isIt) ?? this.#filed.find(isIt) ?? this.#read().find(isIt);
@@ -192,14 +192,14 @@ const SECRETS = { id: true, secret: true, oldSecret: true, olderSecrets: true } 
 const storedIn = ({ secret, oldSecret, olderSecrets }: Pick<WebhookRow, keyof typeof SECRETS>): string[] =>
   [secret, oldSecret, ...(olderSecrets ?? []).map((one) => one.secret)].filter((stored) => stored !== null);
 
-/** A secret as it is to be stored by now: as it was, where it cannot be decrypted. */
+/** Encrypts a stored secret with the first key if needed; returns it unchanged if it cannot be decrypted. */
 const renewed = (secrets: WebhookSecrets, stored: string, webhookId: string): string => {
   if (secrets.isCurrent(stored)) return stored;
   const secret = secrets.decrypt(stored, webhookId);
   return secret === undefined ? stored : secrets.encrypt(secret, webhookId);
 };
 
-/** Encrypts secrets that are stored as they are, or by another key than the first. Returns of how many webhooks. */
+/** Encrypts secrets that are stored in plain text or with an old key. Returns the number of webhooks. */
 export const renewSecrets = async (
   db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   secrets: WebhookSecrets,
@@ -228,7 +228,9 @@ export const renewSecrets = async (
   return count;
 };
 
-/** Removes some replaced secrets that sign no more: the last of a webhook ends last. Returns whether there may be more. */
+/**
+ * Removes some replaced secrets that no longer sign: a webhook's last one expires last. Returns whether more remain.
+ */
 export const sweepSecrets = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> => {
   const areOver = { oldSecretUntil: LessThan(now) };
   const none = { oldSecret: null, oldSecretUntil: null, olderSecrets: null };
@@ -239,16 +241,16 @@ export const sweepSecrets = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, 
   );
 };
 
-/** How the secrets of all webhooks are stored. */
+/** The state of the stored secrets of all webhooks. */
 export interface StoredSecrets {
   total: number;
-  /** How many cannot be decrypted. */
+  /** The number that cannot be decrypted. */
   unreadable: number;
-  /** How many are not encrypted with the first key. */
+  /** The number that are not encrypted with the first key. */
   outdated: number;
 }
 
-/** Looks at the secrets of all webhooks, but for the former ones. @throws Error where the file with keys cannot be used */
+/** Counts the secrets of all webhooks, without former ones. @throws Error where the file with keys cannot be used */
 export const examineSecrets = async (
   db: Pick<WorkloadPool, 'manager'>,
   secrets: WebhookSecrets,
@@ -259,7 +261,7 @@ export const examineSecrets = async (
   return { total: rows.length, unreadable: unreadable.length, outdated: outdated.length };
 };
 
-/** How many webhooks there are, by the key of their secrets: what the holder of some keys can sign. */
+/** The number of webhooks by the key of their secrets: shows for which webhooks the owner of a key can sign. */
 export const countByKey = async (
   db: Pick<WorkloadPool, 'manager'>,
 ): Promise<{ signedBy: (keyIds: readonly string[]) => { signed: number; total: number } }> => {

@@ -14,7 +14,7 @@ import { changeState, UNREADABLE } from './sender/store.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The owner of webhooks, who reaches no others, or an operator, whose acts the audit keeps. */
+/** The owner of webhooks, who has access to no others, or an operator, whose acts the audit log records. */
 export type WebhookActor = { now: Date; ownerId: string } | Actor;
 
 /** A webhook, as its owner sees it. */
@@ -24,7 +24,7 @@ export interface OwnedWebhook extends Webhook {
   userId: string;
 }
 
-/** A webhook as it is shown. Once its secret can be decrypted again, that is so before it is served. */
+/** A webhook as it is shown. It shows that its secret can be decrypted again even before it is served. */
 const webhookOf = (
   { id, url, types, recordId, state, reason, secret, ...times }: WebhookRow,
   secrets?: WebhookSecrets,
@@ -40,7 +40,7 @@ const webhookOf = (
   updatedAt: times.updatedAt.toISOString(),
 });
 
-/** Tells the audit of an operator's act. */
+/** Records an operator's act in the audit log. */
 export const auditOperator = async (
   tx: Transaction,
   by: WebhookActor,
@@ -59,11 +59,12 @@ const assertTarget = (url: string, policy: WebhookPolicy): void => {
   }
 };
 
-/** A webhook to make: its URL, and its filters. */
+/** A webhook to create: its URL and its filters. */
 export type NewWebhook = InputOf<Contract['webhook']['create']> & { userId: string };
 
 /**
- * Makes a webhook, which gets events from now on, once its endpoint has answered a challenge. The secret is shown only here.
+ * Creates a webhook. It gets events from now on, once its endpoint has answered a challenge. Only here is the secret
+ * shown.
  * @throws AppError USER_NOT_FOUND, WEBHOOK_URL_FORBIDDEN, WEBHOOK_LIMIT, EVENTS_OFF, WEBHOOK_SECRETS_OFF
  */
 export const createWebhook = async (
@@ -75,7 +76,7 @@ export const createWebhook = async (
   if (!tx.recording) throw new AppError('EVENTS_OFF');
   if (!secrets.isOn) throw new AppError('WEBHOOK_SECRETS_OFF');
   assertTarget(url, policy);
-  // One after the other, so that none passes the limit.
+  // The lock serialises these calls, so that none exceeds the limit.
   const [user] = isId(userId) ? await lockRows(tx, 'users', [storedIdToBytes(userId)]) : [];
   if (!user) throw new AppError('USER_NOT_FOUND');
   if ((await webhooksIn(tx).countBy({ userId })) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
@@ -101,13 +102,13 @@ export const createWebhook = async (
   return { ...(await readWebhook(tx, id, secrets, by)), secret };
 };
 
-/** A webhook to store: its secret is encrypted, and it does not get the event at its position. */
+/** A webhook to store. Its secret is encrypted, and the event at its position is not sent to it. */
 type StoredWebhook = Pick<
   WebhookRow,
   'id' | 'userId' | 'url' | 'secret' | 'types' | 'recordId' | 'position' | 'positionId'
 > & { now: Date };
 
-/** Stores a webhook whose endpoint is still to answer the challenge. */
+/** Stores a webhook whose endpoint has yet to answer the challenge. */
 export const insertWebhook = async (tx: Transaction, { now, ...webhook }: StoredWebhook): Promise<void> => {
   await webhooksIn(tx).insert({
     ...webhook,
@@ -127,7 +128,7 @@ const readWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string | un
     ? webhooksIn(reader).find({ where: { ...(userId !== undefined && { userId }) }, order: { id: 'ASC' } })
     : [];
 
-/** All webhooks, or those of a user, with their users, the oldest first. */
+/** All webhooks, or those of one user, with their users, oldest first. */
 export const listWebhooks = async (
   reader: Pick<Reader, 'manager'>,
   userId?: string,
@@ -135,32 +136,32 @@ export const listWebhooks = async (
 ): Promise<OwnedWebhook[]> =>
   (await readWebhooks(reader, userId)).map((row) => ({ ...webhookOf(row, secrets), userId: row.userId }));
 
-/** The webhooks of a user, the oldest first. */
+/** The webhooks of a user, oldest first. */
 export const listOwnWebhooks = async (
   reader: Pick<Reader, 'manager'>,
   userId: string,
   secrets?: WebhookSecrets,
 ): Promise<Webhook[]> => (await readWebhooks(reader, userId)).map((row) => webhookOf(row, secrets));
 
-/** The webhook, where there is one, for its owner or an operator. @throws AppError WEBHOOK_NOT_FOUND */
+/** The webhook, if it exists and the owner, or an operator, may access it. @throws AppError WEBHOOK_NOT_FOUND */
 export const assertOwned = (webhook: WebhookRow | null, ownerId: string | undefined): WebhookRow => {
   if (!webhook || (ownerId !== undefined && webhook.userId !== ownerId)) throw new AppError('WEBHOOK_NOT_FOUND');
   return webhook;
 };
 
-/** The owner whom alone an act may reach; undefined for an operator's. */
+/** The owner to whose webhooks an act is limited; undefined for an act of an operator. */
 const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
 
-/** A webhook, locked. @throws AppError WEBHOOK_NOT_FOUND */
+/** Locks a webhook. @throws AppError WEBHOOK_NOT_FOUND */
 export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookRow> => {
   const found = isId(id) ? await webhooksIn(tx).findOne({ where: { id }, ...tx.dialect.lockingRows }) : null;
   return assertOwned(found, ownerOf(by));
 };
 
-/** Returned by the work of `change` if there was nothing to change. */
+/** Returned by the work of `change` if nothing changed. */
 const UNCHANGED = Symbol('unchanged');
 
-/** Changes a webhook, and tells the audit of an operator's act. @throws AppError WEBHOOK_NOT_FOUND */
+/** Changes a webhook, and records an operator's act in the audit log. @throws AppError WEBHOOK_NOT_FOUND */
 export const changeWebhook = async <T>(
   tx: Transaction,
   id: string,
@@ -195,15 +196,15 @@ export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: We
   changeWebhook(tx, id, by, 'pause', (webhook) => pause(tx, webhook, reason, by.now));
 
 /**
- * Resumes a webhook with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
- * its URL may be another one by now. @throws AppError WEBHOOK_NOT_FOUND
+ * Resumes a webhook once its endpoint has answered the challenge again, since its URL may lead elsewhere by now. It
+ * gets the events that waited, if they are still kept. @throws AppError WEBHOOK_NOT_FOUND
  */
 export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<unknown> =>
   changeWebhook(tx, id, by, 'resume', async (webhook) =>
     webhook.state === 'active' ? UNCHANGED : resume(tx, webhook, by.now),
   );
 
-/** Lets no answer count that is still to come, and ends the lease: what follows need not wait for it. */
+/** Invalidates answers that are still to arrive, and ends the lease: later work need not wait for it. */
 const startGeneration = async (tx: Transaction, id: string, now: Date): Promise<void> => {
   await webhooksIn(tx).update(
     { id },
@@ -230,7 +231,7 @@ const resume = async (tx: Transaction, { id, position }: WebhookRow, now: Date):
 type WebhookChanges = InputOf<Contract['webhook']['update']>;
 
 /**
- * Changes the members of a webhook that are given. One with another URL has to answer the challenge anew.
+ * Changes the given members of a webhook. A webhook with a new URL has to answer the challenge again.
  * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_URL_FORBIDDEN
  */
 export const updateWebhook = async (
@@ -254,7 +255,7 @@ export const updateWebhook = async (
   return readWebhook(tx, id, secrets, by);
 };
 
-/** A webhook as it is stored, which stays so until the end of the transaction. @throws AppError WEBHOOK_NOT_FOUND */
+/** Reads a webhook as it is stored, locked against changes. @throws AppError WEBHOOK_NOT_FOUND */
 export const readWebhook = async (
   tx: Transaction,
   id: string,
@@ -263,7 +264,7 @@ export const readWebhook = async (
 ): Promise<Webhook> => webhookOf(await lockWebhook(tx, id, by), secrets);
 
 /**
- * Gives a webhook another secret; the old one signs beside it for a day, and so do those before it.
+ * Gives a webhook a new secret. The old one also signs for a day, and so do those before it.
  * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF, WEBHOOK_SECRET_LIMIT
  */
 export const rotateSecret = (

@@ -5,20 +5,20 @@ import { AppError } from '../../base/errors.ts';
 import { stateOf } from './request-state.ts';
 import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
 
-/** The bodies that are inflated at once: half of the threads that Node.js has for this and for files. */
+/** The number of bodies inflated at once: half of the threads that Node.js has for inflating and for files. */
 const RUNNING = 2;
-/** The bytes of bodies that are inflated or wait for it, as they came: some dozens of the largest. */
+/** The received bytes of bodies that are inflated or wait for it: some dozens of the largest bodies. */
 const PENDING_BYTES = 32 * 1024 * 1024;
-/** The least that a body counts, for its connection and its request. */
+/** The smallest size that a body counts as, for its connection and its request. */
 const LEAST_BYTES = 64 * 1024;
 
-/** The bytes that zlib decompresses at a time: each step takes a trip to another thread. */
+/** The bytes that zlib decompresses at a time: each step switches to another thread and back. */
 const CHUNK_BYTES = 64 * 1024;
 
 /** The result of zlib with the option `info`. */
 interface Inflated {
   buffer: Buffer;
-  /** `bytesWritten` counts the compressed bytes that were used. */
+  /** `bytesWritten` is the number of compressed bytes used. */
   engine: { bytesWritten: number };
 }
 
@@ -28,7 +28,7 @@ type Unpack = (
   done: (error: NodeJS.ErrnoException | null, inflated: Inflated) => void,
 ) => void;
 
-/** RFC 9110, section 8.4.1. `deflate` is zlib's format there, not the bare one. */
+/** RFC 9110, section 8.4.1. `deflate` is zlib's format there, not the raw one. */
 const unpackers = { gzip: gunzip as unknown as Unpack, deflate: inflate as unknown as Unpack } satisfies Record<
   BodyCoding,
   Unpack
@@ -47,18 +47,18 @@ const unpack = (packed: Buffer, coding: BodyCoding, limit: number): Promise<Buff
     });
   });
 
-/** Inflates a few bodies at a time: each may grow a thousandfold. */
+/** Inflates a few bodies at a time: each may become a thousand times larger. */
 export class Inflater {
   #running = 0;
   #pendingBytes = 0;
   readonly #waiting: (() => void)[] = [];
 
   /**
-   * The decompressed body, at most `limit` bytes long.
-   * @throws AppError PAYLOAD_TOO_LARGE, MALFORMED_JSON, OVERLOADED when too many wait already
+   * Returns the decompressed body, at most `limit` bytes long.
+   * @throws AppError PAYLOAD_TOO_LARGE, MALFORMED_JSON, OVERLOADED when too many bodies already wait
    */
   async inflate(packed: Buffer, coding: BodyCoding, limit: number): Promise<Buffer> {
-    // No content is no content, however encoded.
+    // Empty content stays empty in every encoding.
     if (packed.length === 0) return packed;
     const weight = Math.max(packed.length, LEAST_BYTES);
     if (this.#pendingBytes + weight > PENDING_BYTES) throw new AppError('OVERLOADED');
@@ -76,9 +76,9 @@ export class Inflater {
   }
 }
 
-/** The bytes of all bodies that have arrived in part: sixteen of the largest, or thousands of usual ones. */
+/** The bytes of all partially received bodies: sixteen of the largest, or thousands of usual ones. */
 const PARTIAL_BYTES = 64 * 1024 * 1024;
-/** Shorter pieces of a body are joined: each takes many times its size. */
+/** Shorter pieces of a body are joined, since each takes many times its size. */
 const SHORT_PIECE = 16 * 1024;
 const LEAST_BLOCK = 1024;
 const NOTHING = Buffer.alloc(0);
@@ -89,7 +89,7 @@ class Pieces {
   /** The allocated bytes. */
   size = 0;
   readonly #blocks: Buffer[] = [];
-  /** The block of short pieces, and its filled length. */
+  /** The block of short pieces, and its used length. */
   #open = NOTHING;
   #filled = 0;
 
@@ -132,39 +132,39 @@ const encodingHint = (body: Buffer): string => {
   return 'The body is not UTF-8. Send the text in UTF-8.';
 };
 
-/** A body that has arrived in part. */
+/** A partially received body. */
 interface PartialBody {
-  /** In bytes. */
+  /** Its size in bytes. */
   size: number;
   fail: (error: AppError) => void;
 }
 
 /**
- * Reads the bodies of requests. Partial bodies have a limit together: when it is reached, those that have waited
- * longest for their next piece are refused.
+ * Reads the bodies of requests. Partial bodies share a limit: when it is reached, the bodies that have waited longest
+ * for their next piece are refused.
  */
 export class BodyReader {
   readonly #inflater = new Inflater();
-  /** By their requests, longest waiting first. */
+  /** The partial bodies by their requests, longest waiting first. */
   readonly #partials = new Map<Request, PartialBody>();
   #partialBytes = 0;
 
   /**
-   * The text of a body, at most `limit` bytes when decompressed; empty for none. `assertJson` has checked the media
-   * type and the coding.
-   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for a body that is not
-   * UTF-8 or broken off, OVERLOADED, and the failure of the request, where it is an AppError
+   * Returns the text of a body, at most `limit` bytes when decompressed; empty for no body. `assertJson` has checked
+   * the media type and the coding.
+   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for an incomplete body or
+   * one that is not UTF-8, OVERLOADED, and the failure of the request if it is an AppError
    */
   async read(request: Request, limit: number): Promise<string> {
     const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
     const sent = await this.#receive(request, limit);
     const body = coding === 'identity' ? sent : await this.#inflater.inflate(sent, coding as BodyCoding, limit);
-    // A decoder would replace broken UTF-8 by replacement characters.
+    // A decoder would replace invalid UTF-8 by replacement characters.
     if (!isUtf8(body)) throw new AppError('MALFORMED_JSON', { hint: encodingHint(body) });
     return body.toString();
   }
 
-  /** Reads the body of a call, which its caller pays for even if it cannot be read. The time of the call starts anew then. */
+  /** Reads the body of a call, and restarts its time then. The caller is charged even for an unreadable body. */
   async readForCall(request: Request, limit: number): Promise<string> {
     const state = stateOf(request);
     let length = 0;
@@ -178,7 +178,7 @@ export class BodyReader {
     }
   }
 
-  /** The raw body. Express' reader costs as much as the rest of the request. */
+  /** Reads the raw body. Express' reader costs as much as all other work on the request. */
   #receive(request: Request, limit: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const { 'content-length': announced } = request.headers;
@@ -194,7 +194,7 @@ export class BodyReader {
       }
       const pieces = new Pieces();
       const fail = (error: AppError): void => {
-        // The rest of the body is discarded, and nothing of it is kept meanwhile.
+        // The rest of the body is discarded, without storing any of it.
         request.off('data', onData).off('end', onEnd).off('error', onError);
         this.#release(request);
         reject(error);
@@ -202,14 +202,14 @@ export class BodyReader {
       const onData = (piece: Buffer): void => {
         pieces.add(piece);
         if (pieces.length > limit) fail(new AppError('PAYLOAD_TOO_LARGE'));
-        // Nearly every body comes in one piece.
+        // Nearly every body arrives in one piece.
         else if (pieces.length !== whole) this.#hold(request, pieces.size, fail);
       };
       const onEnd = (): void => {
         this.#release(request);
         resolve(pieces.take());
       };
-      // The connection broke by itself: there is no reader of the answer left.
+      // The connection broke by itself, so no one can read the answer.
       const onError = (cause: Error): void => {
         fail(cause instanceof AppError ? cause : new AppError('MALFORMED_JSON', { cause }));
       };
@@ -236,7 +236,7 @@ export class BodyReader {
   }
 }
 
-/** The input of a GET, `?input=<JSON>`; empty for none. @throws AppError MALFORMED_JSON */
+/** Returns the input of a GET, `?input=<JSON>`; empty for no input. @throws AppError MALFORMED_JSON */
 export const queryText = ({ query: { input = '' } }: Request): string => {
   if (typeof input !== 'string') throw new AppError('MALFORMED_JSON', { hint: 'Send `input` once.' });
   return input;

@@ -15,9 +15,9 @@ import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../base/errors.ts';
 import { bodyHeaders, commonHeaders, type HeaderList } from './reply.ts';
 
-/** The shortest time in which a lack of capacity is mostly over. */
+/** The shortest time in which a lack of capacity is usually over. */
 const LEAST_RETRY_AFTER_S = 1;
-/** The jitter of `Retry-After` after a crowd, so that it does not return as one. */
+/** The jitter of `Retry-After` after a crowd, so that the callers do not all return at once. */
 const SPREAD_S = 2;
 
 /** The seconds of `Retry-After`. */
@@ -33,7 +33,7 @@ export const toAppError = (error: unknown): AppError =>
 /** The statuses of failures. */
 export type FailureStatus = StatusOf<Reason>;
 
-/** A failure as it goes on the wire. */
+/** A failure in its wire format. */
 export interface Failure {
   status: FailureStatus;
   headers: Record<string, string>;
@@ -43,11 +43,11 @@ export interface Failure {
 /** The addresses of the pages about each reason. */
 export type ErrorDocs = Readonly<Record<Reason, string>>;
 
-/** The addresses of the pages about each reason, at the service's public address if it has one. */
+/** The addresses of the pages about each reason, at the service's public address if configured. */
 export const errorDocs = ({ publicUrl }: Pick<Config, 'publicUrl'>): ErrorDocs =>
   Object.fromEntries(reasons.map((reason) => [reason, docsOf(reason, publicUrl)])) as ErrorDocs;
 
-/** An error as it goes on the wire: status, headers and the one envelope of all failures. */
+/** Converts an error to its wire format: status, headers and the common envelope of all failures. */
 export const errorReply = (error: AppError, path: string | null, requestId: string, docs: ErrorDocs): Failure => {
   const { reason, details } = error;
   const { status, shouldRetry: usually } = errorOf(reason);
@@ -69,10 +69,10 @@ const challenge = (reason: AppError['reason']): string =>
   `Bearer realm="content-gateway"${reason === 'KEY_MISSING' ? '' : ', error="invalid_token"'}`;
 
 interface FailedCall {
-  /** The procedure called, if one was. */
+  /** The called procedure, if any. */
   procedure: string | undefined;
   requestId: string;
-  /** The trace that the call belongs to, where that is known. */
+  /** The trace that the call belongs to, if known. */
   traceId?: string | undefined;
 }
 
@@ -82,11 +82,11 @@ export interface FailureContext {
   docs: ErrorDocs;
 }
 
-/** Whether an error is a fault of the service: neither an error that explains itself, nor that a caller left. */
+/** Whether an error is a fault of the service, and neither explains itself nor means that the caller left. */
 const isFault = ({ reason, cause }: AppError): boolean =>
   reason === 'INTERNAL' || (cause !== undefined && !(cause instanceof CallerLeft));
 
-/** A thrown value as it goes on the wire. Faults of the service are logged. */
+/** Converts a thrown value to its wire format. Logs faults of the service. */
 export const failureOf = (
   thrown: unknown,
   { procedure, requestId, traceId }: FailedCall,
@@ -105,11 +105,11 @@ export const failureOf = (
 /** Writes the body of a failure. */
 export type FailureText = (body: ErrorResponse) => string;
 
-/** A failure as JSON-RPC has it. `id` is that of the request, null where it is not known. */
+/** A failure in JSON-RPC's format. `id` is that of the request; null if unknown. */
 export const asJsonRpc = ({ error: { json } }: ErrorResponse, id: string | number | null = null): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: json });
 
-/** A failure as the headers and the text of a reply. `common` are the headers of every reply, names and values in turn. */
+/** A failure as headers and text of a reply. `common` holds the headers of every reply, names and values in turn. */
 export const failureReply = (
   { headers, body }: Failure,
   common: HeaderList,
@@ -131,7 +131,7 @@ export const writeFailure = (
   response.end(text);
 };
 
-/** Answers a request of the app with a failure, and keeps its reason for the log. */
+/** Answers a request of the app with a failure, and stores its reason for the log. */
 export const sendFailure = (response: Response, failure: Failure, textOf?: FailureText): void => {
   response.locals.state.reason = failure.body.error.json.data.reason;
   writeFailure(response, failure, commonHeaders(response), textOf);

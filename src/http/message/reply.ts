@@ -7,7 +7,7 @@ import { idempotencyReplayed } from '../../../contract/index.ts';
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = readonly string[];
 
-/** Has no cache keep a reply: one to a POST may hold a secret. */
+/** Prevents caches from storing a reply: a reply to a POST may hold a secret. */
 export const NO_STORE: HeaderList = ['Cache-Control', 'no-store'];
 
 const MS = 1000;
@@ -29,19 +29,19 @@ const isTighter = (a: RateLimitStatus, b: RateLimitStatus): boolean =>
   a.left * b.policy.quota <= b.left * a.policy.quota;
 
 /**
- * The status of a caller under the policies that its request met, as the headers `RateLimit-Policy` and `RateLimit`:
- * draft-ietf-httpapi-ratelimit-headers, version 10.
+ * The status of a caller under the policies that applied to its request, as the headers `RateLimit-Policy` and
+ * `RateLimit`: draft-ietf-httpapi-ratelimit-headers, version 10.
  */
 export class RateLimitHeaders {
   readonly #usual: () => RateLimitStatus;
   readonly #noted: RateLimitStatus[] = [];
 
-  /** `usual` is the status where the request met no policy. */
+  /** `usual` is the status if no policy applied to the request. */
   constructor(usual: () => RateLimitStatus) {
     this.#usual = usual;
   }
 
-  /** Adds a status. Of several calls, the one with the least left counts. */
+  /** Adds a status. If several calls add one, the status with the smallest rest counts. */
   add(status: RateLimitStatus): void {
     const index = this.#noted.findIndex(({ policy }) => policy === status.policy);
     if (index === -1) this.#noted.push(status);
@@ -69,7 +69,7 @@ export const commonHeaders = ({ locals: { state }, req: { method } }: Response):
   return state.rateLimits ? headers.concat(state.rateLimits.headers()) : headers;
 };
 
-/** Sets the headers of every reply, for handlers that answer by Express' own means. */
+/** Sets the headers of every reply, for handlers that answer by Express itself. */
 export const setCommonHeaders = (response: Response): void => {
   const headers = commonHeaders(response);
   for (let index = 0; index < headers.length; index += 2) {
@@ -83,7 +83,7 @@ export const withCommonHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** The headers of a body of JSON, names and values in turn. */
+/** The headers of a JSON body: names and values in turn. */
 export const bodyHeaders = (body: string | Buffer, type = 'application/json; charset=utf-8'): string[] => [
   'Content-Type',
   type,
@@ -91,12 +91,12 @@ export const bodyHeaders = (body: string | Buffer, type = 'application/json; cha
   String(Buffer.byteLength(body)),
 ];
 
-/** Texts from this length on are encoded once before sending, not again while they wait. */
+/** Texts of at least this length are encoded once before sending, and not again while they wait. */
 const LONG_TEXT = 64 * 1024;
 
 /**
- * Answers with JSON, headers and body in one write. `headers` are names and values in turn. Express' own `send` costs
- * more than the rest of a small reply.
+ * Answers with JSON, with headers and body in one write. `headers` are names and values in turn. Express' own `send`
+ * costs more than the other work on a small reply.
  */
 export const sendJson = (
   response: Response,
@@ -113,16 +113,16 @@ export const sendJson = (
 /** A strong validator (RFC 9110, section 8.8.3) of a reply. */
 export const etagOf = (reply: string | Buffer): string => `"${createHash('sha256').update(reply).digest('base64url')}"`;
 
-/** The JSON of bodies that are sent more than once, or that have a text already. */
+/** The JSON of bodies that are sent repeatedly, or whose text already exists. */
 const texts = new WeakMap<object, Buffer>();
 
-/** Keeps the JSON of a body for `jsonOf`. */
+/** Stores the JSON of a body for `jsonOf`. */
 export const keepJson = (body: object, json: Buffer): void => void texts.set(body, json);
 
-/** The JSON of a body: as it is kept, else written now. */
+/** Returns the JSON of a body: the stored text, or a new one. */
 export const jsonOf = (body: object): Buffer => texts.get(body) ?? Buffer.from(JSON.stringify(body));
 
-/** Has `response.json` send the headers and the body in one write. */
+/** Makes `response.json` send the headers and the body in one write. */
 export const sendJsonAtOnce = (response: Response): void => {
   response.json = (body: object) => {
     sendJson(response, response.statusCode, jsonOf(body));
@@ -132,7 +132,7 @@ export const sendJsonAtOnce = (response: Response): void => {
 
 const PREFLIGHT_MAX_AGE_S = 86_400;
 
-/** Response headers that scripts of other origins may read. */
+/** The response headers that scripts of other origins may read. */
 const EXPOSED = [
   'Accept-Encoding',
   'Deprecation',
@@ -158,16 +158,16 @@ const preflightOf = (origins: readonly string[]): RequestHandler =>
 
 /** The origin of a request. */
 interface RequestOrigin {
-  /** Its `Origin`. */
+  /** Its header `Origin`. */
   origin: string | undefined;
-  /** Whether it came by TLS, as far as trusted proxies tell: HSTS is for such requests only. */
+  /** Whether the request used TLS, according to trusted proxies: HSTS is only for such requests. */
   isSecure: boolean;
 }
 
 /** HSTS: https://www.rfc-editor.org/rfc/rfc6797. */
 const TRANSPORT_SECURITY = ['strict-transport-security', 'max-age=31536000; includeSubDomains'];
 
-/** The headers that helmet sets by default, but for a policy for documents without content that all origins may read. */
+/** helmet's default headers, with a policy for documents without content that all origins may read. */
 const securityOf = (isSecure: boolean): HeaderList => [
   'content-security-policy',
   "default-src 'none';frame-ancestors 'none'",
@@ -195,7 +195,7 @@ const securityOf = (isSecure: boolean): HeaderList => [
 ];
 
 /**
- * The headers of CORS for a page of `origin`: https://fetch.spec.whatwg.org/#http-responses. A list of origins makes
+ * The CORS headers for a page of `origin`: https://fetch.spec.whatwg.org/#http-responses. With a list of origins,
  * replies vary by `Origin`.
  */
 const sharingOf = (origin: string, allowed: readonly string[]): HeaderList => [
@@ -208,9 +208,9 @@ const sharingOf = (origin: string, allowed: readonly string[]): HeaderList => [
 ];
 
 /**
- * The security headers of replies that are not pages, and those of CORS, by the `Origin` of the request: keys are not
- * cookies, so any origin may call. They are literal tables, made once for each allowed origin: helmet and cors would
- * set them one by one on every reply.
+ * The security and CORS headers of replies that are not pages, by the `Origin` of the request. Keys are not cookies, so
+ * any origin may call. They are literal tables, made once for each allowed origin: helmet and cors would set them one
+ * by one on every reply.
  */
 export const securityHeaders = (origins: readonly string[]): ((way?: RequestOrigin) => HeaderList) => {
   const headersBy = (isSecure: boolean): ((origin: string) => HeaderList) => {
@@ -240,10 +240,7 @@ export const security = (origins: readonly string[]): RequestHandler => {
 
 const CACHED = 'public, max-age=1';
 
-/**
- * Answers a GET with JSON. Anonymous answers may be cached for a second. Express' own means handle conditional
- * requests.
- */
+/** Answers a GET with JSON. Caches may store anonymous answers for a second. Express handles conditional requests. */
 export const sendToGet = (response: Response, status: number, json: Buffer): void => {
   const isPublic = status === 200 && response.locals.state.caller === undefined;
   setCommonHeaders(response);

@@ -25,33 +25,33 @@ declare global {
   }
 }
 
-/** The bytes of a body that cost as much as one more chunk. */
+/** The bytes of a body that cost as much as one chunk. */
 const BYTES_PER_CHUNK = 16;
 
 /** The chunks of a body so far. */
 export interface BodyChunks {
   count: number;
   bytes: number;
-  /** The refusal of a body of too many chunks. */
+  /** The refusal of a body with too many chunks. */
   fault?: AppError;
 }
 
 /**
- * The state of one request, by whichever transport: who asks, how long it may take, and what its reply and its line in the log
- * will say. All calls of the request share it.
+ * The state of one request by any transport: its caller, its time limit, and the data for its reply and its log line.
+ * All calls of the request share it.
  */
 export class RequestState {
   /** The reply header `X-Request-Id`. */
   requestId = '';
-  /** The trace that it belongs to, where that is known. */
+  /** The trace that the request belongs to, if known. */
   traceId: string | undefined;
-  /** The caller's address, as far as trusted proxies tell; empty where the caller has left already. */
+  /** The caller's address according to trusted proxies; empty if the caller has already left. */
   address = '';
-  /** The headers that every reply has besides the request id: names and values in turn. */
+  /** The headers that every reply has in addition to the request id: names and values in turn. */
   headers: HeaderList = [];
   /** The rate-limit headers, where callers have limits. */
   rateLimits: RateLimitHeaders | undefined;
-  /** The milliseconds that it waited before any work on it. */
+  /** The milliseconds that the request waited before any work on it. */
   waitedMs = 0;
   /** The chunks of its body; undefined for a body of known length. */
   chunks: BodyChunks | undefined;
@@ -59,24 +59,24 @@ export class RequestState {
   authorization: string | undefined;
   idempotencyKey: string | undefined;
   userAgent: string | undefined;
-  /** The time limit of its calls, once it has started. */
+  /** The time limit of its calls, after it has started. */
   deadline!: Deadline;
-  /** The limiters that admitted one of its calls, which do not refuse the others: of a batch. */
+  /** The limiters that admitted parts of the same batch. They do not refuse its other calls. */
   admittedBy: Set<ConcurrencyLimiter> | undefined;
-  /** The owner whom its calls are charged to, once it is known and where callers have limits. */
+  /** The owner who is charged for its calls; undefined until known, and where callers have no limits. */
   limitKey: RateLimitKey | undefined;
   /** Charges milliseconds of work. Nothing is charged until the caller is known. */
   chargeWork: ((ms: number) => void) | undefined;
 
-  /** The id of the procedure called, once it is known. */
+  /** The id of the called procedure, once known. */
   procedure: string | undefined;
-  /** The caller, once they are authenticated. */
+  /** The caller, once authenticated. */
   caller: Caller | undefined;
-  /** Records its statements, where slow requests are logged. */
+  /** Records its statements, if slow requests are logged. */
   queries: QueryRecorder | undefined;
-  /** Whether the answer goes on until the caller leaves. */
+  /** Whether the answer continues until the caller leaves. */
   isStream = false;
-  /** Whether a call was answered with the stored answer of an earlier one. */
+  /** Whether the stored answer of an earlier call answered a call. */
   isReplay = false;
   /** The reason of the failure, for the log. */
   reason: string | undefined;
@@ -89,7 +89,7 @@ export class RequestState {
     this.deadline = new Deadline(ms, { meter: { add: (cost) => this.chargeWork?.(cost) }, queries: this.queries });
   }
 
-  /** Reads the headers that calls go by, and starts their time. */
+  /** Reads the headers that calls depend on, and starts their time. */
   expectCalls(
     request: Request,
     response: Response,
@@ -98,41 +98,41 @@ export class RequestState {
     const { authorization, 'idempotency-key': idempotencyKey, 'user-agent': userAgent } = request.headers;
     this.#http = { request, response, publicUrl };
     this.authorization = authorization;
-    // A second one would have been refused.
+    // A repeated header would have been refused.
     this.idempotencyKey = idempotencyKey as string | undefined;
     this.userAgent = userAgent;
     this.startTime(requestTimeoutMs);
   }
 
-  /** Ends the time of its calls, if it has started: the caller has got the answer, or has left. */
+  /** Ends the time of its calls, if it has started: the caller has received the answer, or has left. */
   endTime(isAnswered: boolean): void {
     if (!this.#http) return;
     if (isAnswered) this.deadline.close();
     else this.deadline.end(new CallerLeft());
   }
 
-  /** Names a place in the request that holds a key and is not read. */
+  /** Records a place in the request that holds a key and is not read. */
   keyElsewhere(): string | undefined {
     return this.#http && keyElsewhere(this.#http.request.headers, this.#http.request.query);
   }
 
-  /** Charges the caller for the bytes of a body and its chunks. */
+  /** Charges the caller for the bytes and chunks of a body. */
   chargeBody(bytes: number): void {
     this.chargeWork?.((bytes + (this.chunks?.count ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
   }
 
-  /** Has the reply tell the status of a rate limit that a call meets. */
+  /** Adds to the reply the status of a rate limit that applies to a call. */
   readonly noteRateLimit: OnRateLimit = (status) => this.rateLimits?.add(status);
 
-  /** Has the reply tell that a call is answered with the stored answer of an earlier one. */
+  /** Marks the reply as the stored answer of an earlier call. */
   noteReplay(): void {
     this.isReplay = true;
     this.#http?.response.setHeader(idempotencyReplayed.name, 'true');
   }
 
   /**
-   * Has the reply tell what a call of an operation uses that is deprecated: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), of
-   * several the first, and a link to each operation in the reference.
+   * Adds to the reply the deprecations that a call of an operation uses: the earliest `Deprecation` (RFC 9745) and
+   * `Sunset` (RFC 8594), and a link to each operation in the reference.
    */
   noteDeprecated({ id }: Pick<ProcedureMetadata, 'id'>, used: readonly Deprecation[]): void {
     if (used.length === 0 || !this.#http) return;

@@ -14,23 +14,22 @@ const READY_TIMEOUT_MS = 1500;
 interface HealthOptions {
   db: Database;
   log: Logger;
-  /** The clock. */
   now: () => Date;
-  /** Whether no writes are taken. */
+  /** Whether the service refuses writes. */
   isReadOnly: () => Promise<boolean>;
-  /** Aborted when the service has been told to stop. */
+  /** Aborted when the service is told to stop. */
   stopping: AbortSignal;
 }
 
-/** The purposes of a check. `service` is also ready while the operator has the service take no writes. */
+/** The purposes of a check. `service` is also ready while the operator's maintenance refuses writes. */
 const purposes = ['service', 'read', 'write'] as const;
 type Purpose = (typeof purposes)[number];
 
-/** Whether writes are taken. */
+/** Whether the service takes writes. */
 type State = 'ready' | 'read-only';
 
 /**
- * Makes the check of a purpose: whether the service can work. Concurrent checks share the result.
+ * Makes the check of a purpose, which asserts that the service can work. Concurrent checks share the result.
  * @throws AppError DATABASE_UNAVAILABLE, MAINTENANCE
  */
 const checkOf = (
@@ -39,13 +38,13 @@ const checkOf = (
   { db, log: all, isReadOnly }: Pick<HealthOptions, 'db' | 'log' | 'isReadOnly'>,
 ): (() => Promise<State>) => {
   const log = purpose === 'service' ? all : all.child({ for: purpose });
-  /** Stays true once it is. */
+  /** Stays true once set. */
   let isMigrated = false;
   let checking: Promise<State> | undefined;
-  /** The last answer, as logged: a reason, `ready` or `read-only`. */
+  /** The last logged answer: a reason, `ready` or `read-only`. */
   let logged: string | undefined;
 
-  /** Logs each change. The requests themselves are logged for debugging only, as there is one a second. */
+  /** Logs each change. The requests themselves are logged only for debugging, since one arrives each second. */
   const note = (answer: string, error?: unknown): void => {
     const { hint } = error instanceof AppError ? error.details : {};
     const state = error === undefined ? answer : (databaseFaultIn(error) ?? hint ?? answer);
@@ -64,7 +63,7 @@ const checkOf = (
   };
 
   const check = async (deadline: Deadline): Promise<State> => {
-    // On SQLite, health checks also remember the last refused write.
+    // On SQLite, health checks also store the last refused write.
     const pool = purpose === 'read' ? db.keys : db.health;
     await deadline.race(isMigrated ? db.ping(deadline, pool) : assertMigrated(deadline, pool));
     if (purpose === 'read') return 'ready';
@@ -97,8 +96,8 @@ const checkOf = (
 
 /**
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
- * the service is not stopping. While no writes are taken, those of the database are not tested, and the status is `read-only`.
- * `/readyz?for=read` asks for no writes; `/readyz?for=write` is not ready while none are taken.
+ * the service is not stopping. While it refuses writes, those of the database are not tested, and the status is
+ * `read-only`. `/readyz?for=read` does not require writes; `/readyz?for=write` is then not ready.
  */
 export const health = (options: HealthOptions): Router => {
   const { db, now, stopping } = options;

@@ -11,16 +11,16 @@ import {
 import { AppError } from '../../base/errors.ts';
 import type { Route } from '../../base/observer.ts';
 
-/** Below it there are calls alone, and no pages. */
+/** Below this path are only calls, no pages. */
 export const API_PREFIX = '/api/';
-/** Where tRPC's clients call procedures: one, or several with commas between. */
+/** The paths at which tRPC's clients call procedures: one, or several separated by commas. */
 export const API_PATH = '/api/trpc/';
-/** Where the Model Context Protocol is spoken. */
+/** The path of the Model Context Protocol. */
 export const MCP_PATH = '/mcp';
 export const LIVENESS_PATH = '/healthz';
 export const READINESS_PATH = '/readyz';
 
-/** By the beginnings of their paths; the pages have the rest. */
+/** The routes by the prefixes of their paths; all other paths are pages. */
 const groups: readonly (readonly [prefix: string, route: Route])[] = [
   [API_PREFIX, { group: 'trpc', pattern: `${API_PATH}{procedures}` }],
   [MCP_PATH, { group: 'mcp', pattern: MCP_PATH }],
@@ -34,17 +34,17 @@ const procedureRoutes: ReadonlyMap<string, Route> = new Map([
   ...streams.map(({ route: { path } }): [string, Route] => [path, { group: 'stream', pattern: path }]),
 ]);
 
-/** The path of a URL that begins with one. */
+/** The path at the beginning of a URL. */
 export const pathOf = (url: string): string => {
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
 };
 
-/** The route that answers a request, by its URL. */
+/** The route of a request, by its URL. */
 export const routeOf = (url: string): Route =>
   procedureRoutes.get(pathOf(url)) ?? groups.find(([prefix]) => url.startsWith(prefix))?.[1] ?? pages;
 
-/** Whether a path is one of a health check, which does not wait behind other requests. */
+/** Whether a path is a health check, which does not wait behind other requests. */
 export const isHealthCheck = (path: string): boolean => path === LIVENESS_PATH || path === READINESS_PATH;
 
 const READ_METHODS = ['GET', 'HEAD', 'POST'];
@@ -55,13 +55,13 @@ const CODINGS: ReadonlySet<string> = new Set(['identity', ...BODY_CODINGS]);
 const ACCEPTED_CODINGS = BODY_CODINGS.join(', ');
 
 /**
- * Headers with a single value that decide something: of two values, Node and a proxy might choose differently. Headers
- * that are lists may come in several lines (RFC 9110, section 5.3). Node's parser itself refuses two lengths or two
+ * Headers with a single value that affects the handling: of two values, Node and a proxy might choose different ones.
+ * List headers may have several lines (RFC 9110, section 5.3). Node's parser itself refuses two lengths or two
  * encodings.
  */
 const SINGLE = new Set(['host', 'authorization', 'content-type', 'origin', 'idempotency-key']);
 
-/** The first header of `SINGLE` that comes a second time. `rawHeaders` are names and values in turn. */
+/** The first repeated header of `SINGLE`. In `rawHeaders`, names and values alternate. */
 const repeatedHeader = (rawHeaders: readonly string[]): string | undefined => {
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -74,12 +74,12 @@ const repeatedHeader = (rawHeaders: readonly string[]): string | undefined => {
   return undefined;
 };
 
-/** A host and a port as a URL has them (RFC 3986, section 3.2.2); both may be empty. */
+/** A host and a port in the form of a URL (RFC 3986, section 3.2.2); both may be empty. */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
- * Asserts that no single-valued header is repeated, and that a host is named, as HTTP/1.1 demands (RFC 9112, section
- * 3.2).
+ * Asserts that no single-valued header is repeated, and that the request names a host, as HTTP/1.1 demands (RFC 9112,
+ * section 3.2).
  * @throws AppError BAD_HTTP_REQUEST, HEADERS_TOO_LARGE
  */
 export const wellFormed: RequestHandler = ({ rawHeaders, headers, httpVersion }, _response, next) => {
@@ -94,14 +94,14 @@ export const wellFormed: RequestHandler = ({ rawHeaders, headers, httpVersion },
   next();
 };
 
-/** The methods that a procedure answers to; tRPC clients send reads by GET. */
+/** The methods that a procedure accepts; tRPC clients send reads by GET. */
 const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): readonly string[] =>
   effect === 'read' ? READ_METHODS : WRITE_METHODS;
 
 /** `GET, HEAD or POST` */
 const either = (methods: readonly string[]): string => methods.join(', ').replace(/, (?=\w+$)/, ' or ');
 
-/** @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for another method; `more` is added to the hint */
+/** Refuses other methods; `more` extends the hint. @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow` */
 export const assertMethod = (request: Request, response: Response, methods: readonly string[], more?: string): void => {
   if (methods.includes(request.method)) return;
   response.setHeader('Allow', methods.join(', '));
@@ -109,7 +109,7 @@ export const assertMethod = (request: Request, response: Response, methods: read
   throw new AppError('METHOD_NOT_SUPPORTED', { hint });
 };
 
-/** Asserts that a procedure may be called by the request's method. @throws AppError METHOD_NOT_SUPPORTED */
+/** Asserts that the procedure accepts the request's method. @throws AppError METHOD_NOT_SUPPORTED */
 export const assertMethodOf = (
   request: Request,
   response: Response,
@@ -123,8 +123,8 @@ const hasContent = ({ 'transfer-encoding': encoding, 'content-length': length }:
   encoding !== undefined || Number(length ?? 0) > 0;
 
 /**
- * Asserts that a GET has no content, which means nothing there (RFC 9110, section 9.3.1): a caller who sends an input
- * so meant a POST, and is told.
+ * Asserts that a GET has no content, which has no meaning (RFC 9110, section 9.3.1): a caller who sends an input this
+ * way meant a POST, and the error says so.
  * @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`
  */
 export const assertNoContent = ({ headers }: Request, response: Response): void => {
@@ -135,7 +135,7 @@ export const assertNoContent = ({ headers }: Request, response: Response): void 
 
 const SEND_JSON = 'Send `Content-Type: application/json`';
 
-/** A hint on a body of another media type or charset, or without a readable one. */
+/** A hint on a body with another media type or charset, or without a readable media type. */
 const typeHint = (header: string | undefined): string => {
   if (header === undefined || header === '') return `The body has no \`Content-Type\`. ${SEND_JSON}.`;
   const media = parsed(header);
@@ -149,8 +149,8 @@ const typeHint = (header: string | undefined): string => {
 };
 
 /**
- * @throws AppError UNSUPPORTED_MEDIA_TYPE for a body that is not JSON in UTF-8, or of an unknown coding: only then with
- * the header `Accept-Encoding` (RFC 9110, sections 12.5.3 and 15.5.16)
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE for a body that is not JSON in UTF-8, or that has an unknown coding. Only for
+ * the coding, it has the header `Accept-Encoding` (RFC 9110, sections 12.5.3 and 15.5.16)
  */
 export const assertJson = ({ headers }: Request, response: Response): void => {
   const { 'content-type': type, 'content-encoding': coding } = headers;
@@ -163,13 +163,13 @@ export const assertJson = ({ headers }: Request, response: Response): void => {
   throw new AppError('UNSUPPORTED_MEDIA_TYPE', { hint });
 };
 
-/** Asserts a reading method, on paths that are no procedures. @throws as `assertMethod` */
+/** Asserts a reading method, on paths that are not procedures. @throws as `assertMethod` */
 export const readOnly: RequestHandler = (request, response, next) => {
   assertMethod(request, response, ['GET', 'HEAD']);
   next();
 };
 
-/** The parsed `Content-Type`, undefined if it is malformed. */
+/** The parsed `Content-Type`; undefined if malformed. */
 const parsed = (header: string): { type: string; charset: string | undefined } | undefined => {
   try {
     const { type, parameters } = parse(header);

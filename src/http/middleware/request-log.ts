@@ -9,7 +9,7 @@ import { type Observer, traceParentOf } from '../../base/observer.ts';
 import { isHealthCheck } from './preconditions.ts';
 import { stateOf } from '../message/request-state.ts';
 
-/** Failures kept for each reason, and slow requests kept in all. */
+/** The number of failures kept for each reason, and of slow requests kept in total. */
 const KEPT_OF_REASON = 5;
 const KEPT_SLOW = 20;
 
@@ -17,27 +17,27 @@ const KEPT_SLOW = 20;
 export interface RecentRequest {
   at: Date;
   requestId: string;
-  /** The procedure; undefined outside of procedures. */
+  /** The called procedure, if any. */
   procedure: string | undefined;
   status: number;
   reason: string | undefined;
   ms: number;
 }
 
-/** The failures for one reason since the start of the process, and the last of them, latest first. */
+/** The number of failures for one reason since the process started, and the last of them, latest first. */
 export interface RecentFailures {
   reason: string;
   total: number;
   last: RecentRequest[];
 }
 
-/** Keeps the last failures by reason, and the last slow requests, for operators who look. Bounded in memory. */
+/** Keeps the last failures by reason and the last slow requests, for operators. Its memory is limited. */
 export class RecentRequests {
   readonly #failures = new Map<string, RecentFailures>();
   readonly #slow: RecentRequest[] = [];
   readonly #slowMs: number;
 
-  /** Requests that take `slowMs` or longer are slow; with 0, none is. */
+  /** Requests that take at least `slowMs` are slow; with 0, none are. */
   constructor(slowMs: number) {
     this.#slowMs = slowMs;
   }
@@ -57,7 +57,7 @@ export class RecentRequests {
     if (this.#slowMs > 0 && request.ms >= this.#slowMs) keep(this.#slow, request, KEPT_SLOW);
   }
 
-  /** There are as many reasons as the contract has. */
+  /** Its size is limited by the number of reasons in the contract. */
   #noteFailure(reason: string, request: RecentRequest): void {
     const failures = this.#failures.get(reason) ?? { reason, total: 0, last: [] };
     this.#failures.set(reason, failures);
@@ -73,14 +73,14 @@ const keep = (requests: RecentRequest[], request: RecentRequest, limit: number):
 
 const USABLE_ID = /^[\w.:-]{1,128}$/;
 
-/** The id of a request: its `X-Request-Id` if that is usable, else a new one. */
+/** The id of a request: its `X-Request-Id` if usable, else a new one. */
 export const requestIdOf = ({ headers: { 'x-request-id': given } }: IncomingMessage): string =>
   typeof given === 'string' && USABLE_ID.test(given) && !holdsKey(given) ? given : randomUUID();
 
-/** The statements in a line of the log, slowest first, and the length of each. */
+/** The most statements in a log line, slowest first, and the length of each. */
 const MOST_SHOWN = 10;
 const SHOWN_LENGTH = 300;
-/** The statements that are recorded of one request; further ones are only counted. */
+/** The most recorded statements of one request; further ones are only counted. */
 const MOST_KEPT = 1000;
 
 interface LoggedQuery {
@@ -102,7 +102,7 @@ class QueryLog implements QueryRecorder {
     if (this.#runs.length < MOST_KEPT) this.#runs.push({ sql, ms });
   }
 
-  /** Members for the log. Statements may run concurrently, so that their sum may exceed the time of the request. */
+  /** Members for the log. Statements may run concurrently, so their sum may exceed the time of the request. */
   describe(): object {
     const slowest = this.#runs.toSorted((a, b) => b.ms - a.ms).slice(0, MOST_SHOWN);
     return {
@@ -117,14 +117,14 @@ class QueryLog implements QueryRecorder {
 }
 
 const LOGGED_PATH_LENGTH = 200;
-/** The message of the line of a request. */
+/** The message of a request's log line. */
 export const REQUEST = 'request';
-/** Longer than any address: proxies pass on what they receive. */
+/** Longer than any address. The limit is for proxies that pass on any text. */
 const ADDRESS_LENGTH = 64;
 
 /**
- * Gives each request its id and trace, and logs the caller's address, as far as trusted proxies tell, and the outcome;
- * never key or body. `recent` keeps those that failed or were slow.
+ * Gives each request its id and trace, and logs the caller's address according to trusted proxies, and the outcome. It
+ * never logs a key or a body. `recent` keeps the failed and the slow requests.
  */
 export const requestLog =
   (
@@ -141,7 +141,7 @@ export const requestLog =
     state.requestId = requestId;
     observer?.identified?.(requestId);
     state.traceId = observer?.traceId?.() ?? traceParentOf(request.headers)?.traceId;
-    // Read now: a closed connection has no address, and below a mounted router the path is another.
+    // Read now: a closed connection has no address, and a mounted router changes the path.
     const { path } = request;
     state.address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
     const queries = slowRequestMs > 0 ? new QueryLog() : undefined;
@@ -163,10 +163,10 @@ export const requestLog =
         userId: caller?.userId,
         keyId: caller?.key.id,
         ms,
-        // Members without a value are left out.
+        // Members without a value are omitted.
         aborted: response.writableFinished ? undefined : true,
       };
-      // Load balancers ask for the state every second; a change of it is logged where it is found.
+      // Load balancers check the state every second. The check itself logs changes.
       log[isHealthCheck(path) ? 'debug' : 'info'](entry, REQUEST);
       if (queries && !isStream && ms >= slowRequestMs) {
         log.warn({ requestId, traceId, procedure, reason, ms, ...queries.describe() }, 'slow request');

@@ -3,14 +3,14 @@ import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
 import { FairQueue, type Queued } from '../../limits/caller.ts';
 import { acceptPaused } from './node-internals.ts';
 
-/** The connections that are accepted in a burst before requests are served; it takes some milliseconds. */
+/** The connections accepted in a burst before requests are served; a burst takes some milliseconds. */
 const MOST_ACCEPTED = 512;
 const ACCEPT_MS = 100;
-/** The time in which requests are served then, in milliseconds. */
+/** The milliseconds in which requests are served after a burst. */
 const SERVE_MS = 40;
-/** The accepted connections that are read from in each turn of the event loop, latest first. */
+/** The most accepted connections that are opened for reading in a turn of the event loop, latest first. */
 const OPENED_AT_ONCE = 32;
-/** The most requests that begin in a turn, and the milliseconds after which no further one begins. */
+/** The most requests that begin in a turn, and the milliseconds after which no further request begins. */
 const BEGUN_AT_ONCE = 96;
 const BEGIN_MS = 8;
 
@@ -22,7 +22,7 @@ const WEIGHT = 0.5;
 /** The length of an idle turn, in milliseconds. */
 const SHORT_TURN_MS = 0.1;
 
-/** Begins a request, with the milliseconds that it waited. */
+/** Begins a request that waited for this number of milliseconds. */
 type Begin = (waitedMs: number) => void;
 
 interface WaitingRequest extends Queued {
@@ -31,12 +31,12 @@ interface WaitingRequest extends Queued {
 }
 
 /**
- * Divides the event loop between new connections and requests. Node accepts one connection at each turn of the loop, the
- * oldest first: if a turn served all requests of a crowd, new connections would wait for seconds. So connections are accepted
- * in bursts, and the requests of one turn are bounded; beyond, callers take turns.
+ * Divides the event loop between new connections and requests. Node accepts one connection in each turn of the loop,
+ * the oldest first: if a turn served all requests of a crowd, new connections would wait for seconds. So connections
+ * are accepted in bursts, and the number of requests in a turn is limited; beyond, callers take turns.
  */
 export class AcceptScheduler {
-  /** Accepted connections that are not read from yet, the latest last. */
+  /** Accepted connections that are not yet read from, the latest last. */
   readonly #unopened: Socket[] = [];
   readonly #waiting = new FairQueue<WaitingRequest>();
   readonly #open: (socket: Socket) => void;
@@ -46,22 +46,22 @@ export class AcceptScheduler {
   /** The number of connections at the end of the last turn. */
   #acceptedAtLastTurn = 0;
   #isServing = true;
-  /** The beginning of the phase, and the number of connections accepted before. */
+  /** The start of the phase, and the number of connections accepted before. */
   #since = 0;
   #acceptedBefore = 0;
-  /** The requests that began in this turn, and the milliseconds that took. */
+  /** The requests that began in this turn, and the milliseconds that they took. */
   #begun = 0;
   #begunMs = 0;
-  /** The rate at which requests begin while others wait, for each millisecond; unknown until they have for a window. */
+  /** The rate at which requests begin while others wait, per millisecond; unknown until measured for a window. */
   #rate: number | undefined;
-  /** The window: its start, and the requests that began. */
+  /** The window: its start, and the number of requests that began. */
   #windowSince = 0;
   #windowBegun = 0;
   #isEndScheduled = false;
 
   /**
-   * Takes the connections of `server` first. `onPhase` is called with whether requests are served from now on. `now`: a clock in
-   * milliseconds.
+   * Takes over the connections of `server`. Each change of the phase calls `onPhase`, with whether requests are served.
+   * `now` is a clock in milliseconds.
    */
   constructor(server: Server, onPhase?: (isServing: boolean) => void, now = (): number => performance.now()) {
     this.#onPhase = onPhase;
@@ -88,7 +88,7 @@ export class AcceptScheduler {
     this.#waiting.push(caller(), { cost: 1, since, begin });
   }
 
-  /** The milliseconds that a further request of a caller would wait to begin, as far as known. */
+  /** The milliseconds that a further request of a caller would wait to begin, if known. */
   waitMs(caller: () => string): number {
     if (this.#waiting.size === 0 || this.#rate === undefined) return 0;
     return this.#waiting.costUntil(caller(), 1) / this.#rate;

@@ -1,4 +1,4 @@
-/** The connections that misbehave: input that is no request, and answers that clients do not read. */
+/** Handles connections that misbehave: input that is not a request, and answers that clients do not read. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -14,7 +14,7 @@ import { ANSWER_IDLE_SECONDS, HEADERS_SECONDS, REQUEST_SECONDS } from '../../../
 /** The limits of the HTTP server of one process: times in milliseconds, sizes in bytes. */
 export interface HttpServerLimits {
   /**
-   * Longer than the idle time of common load balancers, so that they close connections, and no request arrives on a
+   * Longer than the idle time of common load balancers, so that they close connections and no request arrives on a
    * closing one.
    */
   keepAliveMs: number;
@@ -24,15 +24,15 @@ export interface HttpServerLimits {
   requestMs: number;
   /** The interval of checks of slow requests. */
   checkMs: number;
-  /** The time in which a caller must read some of its answer. */
+  /** The time in which a caller must read part of its answer. */
   answerIdleMs: number;
   /** The interval of checks of unread answers. */
   sweepMs: number;
-  /** The bytes of unread answers of all callers: a dozen of the largest, or thousands of pages. */
+  /** The bytes of unread answers of all callers: a dozen of the largest answers, or thousands of pages. */
   heldBytes: number;
-  /** The longest time that a refused connection stays half open, so that the refusal is read (RFC 9112, section 9.6). */
+  /** How long a refused connection stays half open, so that the client reads the refusal (RFC 9112, section 9.6). */
   lingerMs: number;
-  /** The time that an idle connection stays open at a stop: a request may be arriving. */
+  /** The time that an idle connection stays open when the service stops, since a request may be arriving. */
   stopIdleMs: number;
 }
 
@@ -50,7 +50,7 @@ export const defaultLimits: HttpServerLimits = {
   stopIdleMs: 500,
 };
 
-/** The interval of checks of a request whose body is not read yet. */
+/** The interval of checks of a request whose body is not yet read. */
 const AGAIN_MS = 500;
 
 const refusalOf = (fault: ParserFault): AppError => {
@@ -74,20 +74,20 @@ interface ClientErrorOptions {
 }
 
 /**
- * Answers input that Node cannot parse, or has waited for too long, with the envelope of failures, and closes the
- * connection. Earlier requests of the connection are answered first.
+ * Answers input that Node cannot parse, or that is late, with the envelope of failures, and closes the connection.
+ * Earlier requests of the connection are answered first.
  */
 export class ClientErrorHandler {
   readonly #options: ClientErrorOptions;
   readonly #refused = new WeakSet<Socket>();
-  /** Requests that were answered before they had arrived whole, by their connections. */
+  /** Requests that were answered before they had fully arrived, by their connections. */
   readonly #answeredEarly = new WeakMap<Socket, IncomingMessage>();
 
   constructor(options: ClientErrorOptions) {
     this.#options = options;
   }
 
-  /** Called for each request that was answered. */
+  /** Called for each answered request. */
   noteAnswered(request: IncomingMessage): void {
     if (!request.complete) this.#answeredEarly.set(request.socket, request);
   }
@@ -117,7 +117,7 @@ export class ClientErrorHandler {
   }
 
   #betweenAnswers(fault: ParserFault, socket: Socket, linger: () => void): void {
-    // A client would take a second answer for that of its next request.
+    // A client would take a second answer for the answer to its next request.
     const isAnswered = this.#answeredEarly.get(socket)?.complete === false;
     if (isAnswered || socket.bytesRead === 0) socket.destroy();
     else this.#write(refusalOf(fault), socket, linger);
@@ -141,36 +141,36 @@ export class ClientErrorHandler {
 
 /** A client with an unread response. */
 interface SlowReader {
-  /** Bytes buffered for it. A chunk counts whole until its last byte is sent. */
+  /** The bytes buffered for the client. A chunk counts whole until its last byte is sent. */
   held: number;
-  /** Falls with every byte that it reads. */
+  /** Decreases with every byte that the client reads. */
   left: number;
-  /** When it last read some, by the clock of the sweeps. */
+  /** The time at which the client last read something, by the clock of the sweeps. */
   since: number;
 }
 
 /**
- * Bounds the memory of responses that clients do not read. A client that reads nothing for too long is disconnected. If all
- * unread responses together take too much memory, the clients idle for longest are disconnected first.
+ * Limits the memory of responses that clients do not read. A client that reads nothing for too long is disconnected. If
+ * all unread responses together take too much memory, the longest idle clients are disconnected first.
  */
 export class SlowReaderGuard {
   readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>;
   /** A clock in milliseconds that the sweeps advance: a stall of this process does not count against clients. */
   #now = 0;
-  /** Sorted by idleness: the client idle for longest comes first. */
+  /** Sorted by idle time, longest first. */
   readonly #readers = new Map<Socket, SlowReader>();
 
   constructor(limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>) {
     this.#limits = limits;
   }
 
-  /** Checks all unfinished responses, each `sweepMs`, and disconnects idle clients. Returns how many. */
+  /** Checks all unfinished responses, each `sweepMs`, and disconnects idle clients. Returns their number. */
   sweep(responses: Iterable<ServerResponse>): number {
     this.#now += this.#limits.sweepMs;
     return this.#cut(this.#look(responses));
   }
 
-  /** Brings the readers up to date. Returns the bytes that are held for all of them. */
+  /** Updates the readers. Returns the bytes held for all of them. */
   #look(responses: Iterable<ServerResponse>): number {
     const heldFor = new Map<Socket, number>();
     let total = 0;
@@ -192,7 +192,7 @@ export class SlowReaderGuard {
     const left = held + queuedBytes(socket);
     const reader = this.#readers.get(socket);
     if (reader && left >= reader.left) {
-      // Nothing was taken; answers to requests that it sent meanwhile may have been added.
+      // The client read nothing. Answers to its further requests may have been added.
       reader.held = held;
       reader.left = left;
       return;
@@ -206,7 +206,7 @@ export class SlowReaderGuard {
     let count = 0;
     for (const [socket, { held, since }] of this.#readers) {
       if (heldBytes <= this.#limits.heldBytes && this.#now - since < this.#limits.answerIdleMs) break;
-      // With a reset: the kernel would keep its share for an orderly end.
+      // Closes by a reset: the kernel would keep its buffer for an orderly close.
       socket.resetAndDestroy();
       this.#readers.delete(socket);
       heldBytes -= held;

@@ -14,12 +14,12 @@ import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../base/observer.ts';
 import { callerOf } from '../../limits/caller.ts';
 
-// Parts of HTTP/1.1 that Node and Express do not implement.
+// Implements parts of HTTP/1.1 that Node and Express lack.
 
 const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
- * The path and query of a request target. Express would also parse the host of an absolute one (RFC 9112, section
+ * The path and query of a request target. Express would also parse the host of an absolute target (RFC 9112, section
  * 3.2.2), and fails without a proper answer.
  */
 const fromPath = (target: string): string => {
@@ -29,9 +29,9 @@ const fromPath = (target: string): string => {
 };
 
 /**
- * The listener of the event `checkContinue`: sends 100 (RFC 9110, section 10.1.1) and lets `answer` answer when all
- * earlier requests of the connection are answered. Node sends it at once, possibly between the head and the body of an
- * earlier reply.
+ * The listener of the event `checkContinue`: sends 100 (RFC 9110, section 10.1.1) and calls `answer` after all earlier
+ * requests of the connection are answered. Node sends 100 at once, possibly between the head and the body of an earlier
+ * reply.
  */
 const inviteBody =
   (answer: RequestListener): RequestListener =>
@@ -49,7 +49,7 @@ const hasTurn = ({ socket }: ServerResponse): boolean => socket !== null;
 /** The backlog of connections in the kernel, within its own limit. Beyond it, clients retry SYN after 1 s. */
 const BACKLOG = 4096;
 
-/** The longest time in which connections of the backlog are still accepted at a stop, in milliseconds. */
+/** The longest time in which the backlog is still accepted when the service stops, in milliseconds. */
 const DRAIN_MS = 100;
 
 /** The prototypes that an Express app gives to requests and responses. */
@@ -58,7 +58,7 @@ interface Prototypes {
   response?: object;
 }
 
-/** A constructor that behaves as `parent` and creates objects with this prototype. */
+/** Returns a constructor that behaves as `parent` and creates objects with this prototype. */
 const withPrototype = <T extends object>(parent: T, prototype: object): T => {
   function WithPrototype(this: object, ...given: unknown[]) {
     Reflect.apply(parent as unknown as (...args: unknown[]) => void, this, given);
@@ -68,8 +68,8 @@ const withPrototype = <T extends object>(parent: T, prototype: object): T => {
 };
 
 /**
- * Express changes the prototype of each request and response, which makes both slow objects in V8. Created with these
- * prototypes, they stay fast.
+ * Express changes the prototype of each request and response, which makes both slow objects in V8. Objects created with
+ * these prototypes stay fast.
  */
 const createdWith = ({ request, response }: Prototypes) => {
   if (!request || !response) return {};
@@ -79,14 +79,14 @@ const createdWith = ({ request, response }: Prototypes) => {
   };
 };
 
-/** The caller's address, as far as trusted proxies tell, by Express. */
+/** The caller's address according to trusted proxies, by Express. */
 const addressOf = (request: IncomingMessage): string =>
   (request as { ip?: string }).ip ?? request.socket.remoteAddress ?? '';
 
 export interface HttpServerOptions {
   /** The prototypes of an Express app. */
   prototypes?: Prototypes;
-  /** The headers of every reply, for replies that the app does not send. */
+  /** The headers of every reply, for replies that do not come from the app. */
   headers?: HeaderList;
   /** The addresses of the pages about errors. */
   docs?: ErrorDocs;
@@ -163,7 +163,7 @@ export class HttpServer {
     this.#limits = limits;
     this.#log = log;
     this.#slowReaders = new SlowReaderGuard(limits);
-    // The app refuses a missing Host: Node would answer with an empty reply.
+    // The app refuses a missing Host, since Node would answer with an empty reply.
     this.#server = createServer(
       {
         ...createdWith(prototypes),
@@ -177,16 +177,16 @@ export class HttpServer {
       answer,
     );
     this.#server.on('checkContinue', inviteBody(answer));
-    // Node would refuse an expectation other than 100-continue, which may be ignored (RFC 9110, section 10.1.1).
+    // Node would refuse expectations other than 100-continue, which may be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
     const intake = new RequestIntake(this.#server, refusals.refuse, limits.lingerMs);
     this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
-    // Node drops further headers silently: the app must see that there are too many.
+    // Node drops further headers silently, and the app must see that there are too many.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;
   }
 
   /**
-   * Listens; port 0 means any free one.
+   * Listens. Port 0 means any free port.
    * @returns the port
    * @throws Error of Node, with a `code` such as EADDRINUSE
    */
@@ -196,14 +196,14 @@ export class HttpServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Serves a connection that another listener has accepted. */
+  /** Serves a connection that another listener accepted. */
   accept(connection: Socket): void {
     this.#server.emit('connection', connection);
   }
 
   /**
-   * Accepts no more connections, answers running requests and those that still arrive on open connections, which it
-   * closes then. It cuts off what is not done after `timeoutMs`.
+   * Accepts no more connections, and answers running requests and those that still arrive on open connections, which it
+   * then closes. After `timeoutMs` it closes all remaining connections.
    * @returns whether everything was answered
    */
   async stop(timeoutMs: number): Promise<boolean> {
@@ -211,7 +211,7 @@ export class HttpServer {
     for (const response of this.#running) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
-    // The kernel resets connections that are not accepted yet.
+    // The kernel resets connections that are not yet accepted.
     await this.#scheduler.whenIdle(Math.min(DRAIN_MS, timeoutMs));
     const closed = once(this.#server, 'close');
     // Node's own `close` of HTTP servers would also close idle connections on which a request may be arriving.
@@ -228,7 +228,7 @@ export class HttpServer {
     return complete;
   }
 
-  /** Resolves when the requests that are running now have ended, or after `timeoutMs`. New ones are still accepted. */
+  /** Resolves when the current requests have ended, or after `timeoutMs`. New requests are still accepted. */
   async completeRunning(timeoutMs: number): Promise<void> {
     const running = Array.from(
       this.#running,

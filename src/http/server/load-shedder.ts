@@ -19,7 +19,7 @@ const LOGGED_EVERY_MS = 1000;
 
 /** A path whose requests may be refused early. */
 interface ShedTarget {
-  /** The procedure that is called, where the path tells it. */
+  /** The called procedure, if the path names it. */
   id: string | null;
   limiters: readonly ConcurrencyLimiter[];
   /** Writes the body of a refusal. */
@@ -28,7 +28,7 @@ interface ShedTarget {
 
 interface LoadShedderOptions {
   overload: OverloadProtection;
-  /** The headers of every reply, by the origin of the request; TLS at a proxy is not known here. */
+  /** The headers of every reply, by the origin of the request; TLS at a proxy is unknown here. */
   headersOf: (way: { origin: string | undefined; isSecure: false }) => HeaderList;
   docs: ErrorDocs;
   log: Logger;
@@ -36,13 +36,13 @@ interface LoadShedderOptions {
 }
 
 /**
- * Refuses calls that would be refused anyway because of overload, before they are authenticated and read, so that a crowd
- * costs as little as it can. Where the path does not tell the class of a call, all its possible classes must refuse it.
- * With 2000 callers of related games on SQLite, all get an answer; without it, 8 % of the requests got none.
+ * Refuses calls that overload would refuse anyway before they are authenticated and read, so that a crowd costs as
+ * little as possible. If the path does not determine the class of a call, all its possible classes must refuse it. With
+ * 2000 callers of related games on SQLite, all get an answer; without early refusals, 8 % of the requests got none.
  */
 export class LoadShedder {
   readonly #options: LoadShedderOptions;
-  /** By the paths of their calls. */
+  /** The calls by their paths. */
   readonly #targets: ReadonlyMap<string, ShedTarget>;
   #refused = 0;
 
@@ -53,7 +53,7 @@ export class LoadShedder {
       procedure.route.path,
       { id: procedure.id, limiters: overload.limitersOf(procedure), textOf: JSON.stringify },
     ]);
-    // A tool may call any of them.
+    // A request to this path may call any tool.
     const limiters = [...new Set(calls.flatMap(([, target]) => target.limiters))];
     this.#targets = new Map([...calls, [MCP_PATH, { id: null, limiters, textOf: (body) => asJsonRpc(body) }]]);
   }
@@ -63,7 +63,7 @@ export class LoadShedder {
     this.#options.overload.isPaused = !isServing;
   };
 
-  /** Whether it refuses a request of this caller that has waited this long, in milliseconds; it then answers it, now or later. */
+  /** Whether it refuses a request of this caller after `waitedMs`. It then answers it, now or later. */
   refuses(request: IncomingMessage, response: ServerResponse, caller: () => string, waitedMs: number): boolean {
     if (waitedMs > 0) stateOf(request).waitedMs = waitedMs;
     const target = this.#targetOf(request);
@@ -72,7 +72,7 @@ export class LoadShedder {
     return refusal !== undefined && this.#answer(request, response, target, refusal);
   }
 
-  /** Whether it refuses a request that would wait this long, in milliseconds, before it begins; it then answers it. */
+  /** Whether it refuses a request that would wait this long, in milliseconds, before it begins. It then answers it. */
   refusesToWait(request: IncomingMessage, response: ServerResponse, caller: () => string, ms: number): boolean {
     const target = ms > 0 ? this.#targetOf(request) : undefined;
     if (!target) return false;
@@ -80,7 +80,7 @@ export class LoadShedder {
     return refusal !== undefined && this.#answer(request, response, target, refusal);
   }
 
-  /** Why all limiters that a call may belong to refuse it, if they do. */
+  /** The refusal by all limiters that a call may belong to, if all refuse it. */
   #refusalOf({ limiters }: ShedTarget, caller: () => string, waitedMs: number): AppError | undefined {
     let refusal: AppError | undefined;
     for (const limiter of limiters) {
@@ -114,7 +114,7 @@ export class LoadShedder {
 
   #count(): void {
     this.#refused += 1;
-    // The first of a second is logged with the others.
+    // The first refusal of a second is logged together with the others.
     if (this.#refused > 1) return;
     setTimeout(() => {
       this.#options.log.warn({ refused: this.#refused }, 'overloaded');

@@ -16,25 +16,25 @@ import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 const PATH = '/metrics';
 /** The time limit for a scraper's request. */
 const TIMEOUT_MS = 5000;
-/** How long a connection may stand still while it is answered. */
+/** The longest time that a connection may be idle during an answer. */
 const IDLE_MS = 30_000;
-/** How often Node looks for who took too long to ask. */
+/** The interval at which Node checks for late requests. */
 const CHECK_MS = 1000;
-/** Connections at a time: a few that scrape, and people who look. */
+/** The most concurrent connections: a few scrapers, and people who look. */
 const MOST_CONNECTIONS = 200;
 
 const plain = 'text/plain; charset=utf-8';
 
-/** The names of hosts under which a browser may ask for a document: a page elsewhere may have its name lead here. */
+/** Whether a browser may ask for a document under this host name: another site may make its own name resolve here. */
 const isLocalName = (host: string, own: string): boolean => {
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || name === own || isIP(name) !== 0;
 };
 
-/** Whether a browser asks: scrapers, which may use any name, do not send this header. */
+/** Whether the request is from a browser. Scrapers, which may use any name, do not send this header. */
 const isBrowser = (headers: IncomingHttpHeaders): boolean => headers['accept-language'] !== undefined;
 
-/** No scripts, and nothing from elsewhere. */
+/** The headers of documents, which load no scripts and nothing from other origins. */
 const DOCUMENT_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -50,15 +50,15 @@ export interface MetricsDocument {
   read: () => Promise<string | Buffer>;
 }
 
-/** Where the metrics of this process are had. */
+/** The server of this process' metrics. */
 export interface MetricsServer {
   close: () => Promise<void>;
 }
 
 /**
- * Serves `GET /metrics`, and documents by their paths, on a port that is this process' own, also where others share the
- * service's.
- * @throws ConfigError for an address that cannot be had
+ * Serves `GET /metrics`, and documents by their paths, on this process' own port, even where processes share the
+ * service's port.
+ * @throws ConfigError for an address that is not available
  */
 export const serveMetrics = async (
   metrics: Metrics,

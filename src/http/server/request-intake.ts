@@ -1,8 +1,8 @@
 /**
- * Bounds the work that one connection causes: requests that wait for answers, chunks of a body, and input after an early answer.
- * Node's parser would finish every read of 64 KiB first, with thousands of requests or chunks: others wait 16 to 22 ms then, and
- * 2 ms behind this file (8 attacking connections, p50). It drives the parser by private members of Node.js, which
- * node-internals.ts lists.
+ * Limits the work that one connection causes: requests that wait for answers, chunks of a body, and input after an
+ * early answer. Node's parser would first finish every read of 64 KiB, with thousands of requests or chunks. Others
+ * would then wait 16 to 22 ms instead of 2 ms (8 attacking connections, p50). This file drives the parser by private
+ * members of Node.js, which node-internals.ts lists.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,17 +19,17 @@ import {
   startReading,
 } from './node-internals.ts';
 
-/** Requests of one connection that may wait for their answers. Beyond, the connection is not read. */
+/** The requests of one connection that may wait for answers. Beyond, the connection is not read. */
 const MAX_PENDING = 32;
-/** Reading resumes when no more than this many wait: each stop costs about as much as a request. */
+/** Reading resumes when at most this number wait: each stop costs about as much as a request. */
 const RESUME_PENDING = 16;
 
-/** The chunks that a body may have beyond one for each BYTES_PER_CHUNK. */
+/** The chunks that a body may have in addition to one for each BYTES_PER_CHUNK. */
 const FREE_CHUNKS = 1024;
 const BYTES_PER_CHUNK = 16;
 /** The parser gets the bytes of a chunked body in slices of this size. */
 const SLICE_BYTES = 2048;
-/** A slice with more chunks is the last one that the connection gets in a turn of the event loop. The next are smaller. */
+/** A slice with more chunks is the connection's last in a turn of the event loop. The next slices are smaller. */
 const DENSE_SLICE = 64;
 const SMALL_SLICE_BYTES = 512;
 
@@ -44,8 +44,8 @@ const tooManyChunks = (): AppError =>
   });
 
 /**
- * One connection. Node's parser consumes the socket directly until a limit or a chunked body stops it; from then on it
- * gets its bytes from here.
+ * One connection. Node's parser consumes the socket directly until a limit or a chunked body stops it. From then on
+ * this object feeds the parser.
  */
 class IntakeConnection {
   readonly #socket: Socket;
@@ -57,13 +57,13 @@ class IntakeConnection {
   #body: IncomingMessage | undefined;
   /** Node's own listener, once this object feeds it. */
   #parse: ((bytes: Buffer) => void) | undefined;
-  /** Bytes that are not parsed yet. */
+  /** The bytes that are not yet parsed. */
   #rest: Buffer | undefined;
   #isParsing = false;
   /** Whether the next slice waits for the next turn. */
   #isYielding = false;
   #sliceBytes = SLICE_BYTES;
-  /** Whether the rest is discarded without parsing. */
+  /** Whether further input is discarded without parsing. */
   #isClosing = false;
   #isHeld = false;
   #discarded = 0;
@@ -92,11 +92,11 @@ class IntakeConnection {
     });
   }
 
-  /** Takes over where the parser stopped. */
+  /** Continues where the parser stopped. */
   stopped({ rawPacket, bytesParsed = 0 }: ParserFault): void {
     const rest = rawPacket?.subarray(bytesParsed);
     if (this.#parse) {
-      // The bytes come from #pump, which is under way.
+      // `#pump` is running, and supplies the bytes.
       this.#rest = this.#rest && rest ? Buffer.concat([rest, this.#rest]) : (rest ?? this.#rest);
       return;
     }
@@ -135,21 +135,21 @@ class IntakeConnection {
     this.#pump();
   };
 
-  /** One read in a turn: libuv would make 32. */
+  /** Reads once in a turn: libuv would read 32 times. */
   #discardLater(): void {
     const socket = this.#socket;
     socket.pause();
     setImmediate(() => socket.resume());
   }
 
-  /** Node resumes the socket for reasons of its own. */
+  /** Node may resume the socket for its own reasons. */
   readonly #onResume = (): void => {
     if (this.#isClosing) return;
     if (this.#isHeld || this.#isYielding) this.#socket.pause();
     else this.#pump();
   };
 
-  /** Parses the rest, as far as the limits allow. */
+  /** Parses the remaining bytes, as far as the limits allow. */
   #pump(): void {
     if (this.#isParsing || !this.#parse) return;
     this.#isParsing = true;
@@ -221,7 +221,7 @@ class IntakeConnection {
   }
 }
 
-/** Closes the connection after an answer that precedes the end of the body. */
+/** Closes the connection after an answer that was sent before the end of the body. */
 const closeAfterEarly = (request: IncomingMessage, response: ServerResponse): void => {
   const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
   response.writeHead = (...given: unknown[]) => {
@@ -230,16 +230,16 @@ const closeAfterEarly = (request: IncomingMessage, response: ServerResponse): vo
   };
 };
 
-/** Whether a body is announced that is too long to read for the sake of the next request. */
+/** Whether the announced body is too long to read it only for the next request. */
 const isHuge = ({ headers }: IncomingMessage): boolean => Number(headers['content-length'] ?? 0) > LINGER_BYTES;
 
-/** The intake of all connections of a server. */
+/** The intake for all connections of a server. */
 export class RequestIntake {
   readonly #connections = new WeakMap<Socket, IntakeConnection>();
 
   /**
    * Must be created before the server's connection listeners are replaced. `refuse` gets the `clientError` events of
-   * other causes; it may end a connection by `linger`. `lingerMs` is the longest time of a lingering close.
+   * other causes, and may end a connection by `linger`. `lingerMs` is the longest time of a lingering close.
    */
   constructor(
     server: Server,
@@ -257,8 +257,8 @@ export class RequestIntake {
   }
 
   /**
-   * Called for each request; `answer` answers it. A chunked body is first parsed as far as it has come: an answer
-   * before its end closes the connection. So does one before the end of a huge body.
+   * Called for each request; `answer` answers it. The received part of a chunked body is parsed first. An answer before
+   * the end of a chunked or huge body closes the connection.
    */
   begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const mustParse = isChunked(request);

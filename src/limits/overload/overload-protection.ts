@@ -9,26 +9,26 @@ import { type CallClass, FairQueue, type Queued } from '../caller.ts';
 
 /** The shortest time between two measurements of the throughput, in milliseconds. */
 const WINDOW_MS = 100;
-/** The weight of the last measurement in the average, so that a process that stood still halves it at most. */
+/** The weight of the last measurement in the average. A stalled process halves the average at most. */
 const WEIGHT = 0.5;
-/** The latency that is assumed before work has been measured, and again after a time without any, in milliseconds. */
+/** The latency assumed before any work is measured, and again after a time without work, in milliseconds. */
 const ASSUMED_LATENCY_MS = 4;
 const RATE_VALID_MS = 10_000;
-/** The most milliseconds between two arrivals that count as a stall: a process that stands still ends no work. */
+/** The most milliseconds between two arrivals that count as a stall: a stopped process ends no work, either. */
 const LIVE_MS = 100;
-/** Of the time until a deadline, work may wait for this part. */
+/** The part of the time until its deadline that work may wait. */
 const PART_OF_DEADLINE = 1 / 4;
-/** The part of the maximum queue time by which the wait in both queues, before the request began and here, may exceed it. */
+/** The part of the maximum queue time by which a request's waits before it began and here together may exceed it. */
 const SLACK = 1 / 4;
 const MS_PER_S = 1000;
-/** The jitter of `Retry-After` in seconds, so that callers do not return as a crowd. */
+/** The jitter of `Retry-After`, so that callers do not all return at once. */
 const JITTER = 1;
 
 /** The refusal of work with this predicted wait, in milliseconds. */
 export const overloadedFor = (waitMs: number): AppError =>
   new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + randomNumber() * JITTER)) });
 
-/** A piece of work that wants to run. */
+/** A piece of work for a limiter. */
 export interface LimitedWork {
   /** The caller in whose turn it runs. */
   caller: string;
@@ -38,14 +38,14 @@ export interface LimitedWork {
   deadline: Deadline;
   /** The time that its request has waited, in milliseconds; it counts against the queue time. */
   waitedMs?: number | undefined;
-  /** Of shared work, replaces the deadline while it waits: ends when another caller's turn has begun the work. */
+  /** Replaces the deadline of shared work while it waits: ends when another caller's turn has begun the work. */
   untilBegun?: Deadline;
-  /** Of a batch: the limiters that admitted a part of it, which do not refuse the others. */
+  /** The limiters that admitted parts of the same batch. They do not refuse its other parts. */
   admittedBy?: Set<ConcurrencyLimiter> | undefined;
 }
 
 interface LimiterOptions {
-  /** The maximum queue time, in milliseconds; undefined: no work waits. */
+  /** The maximum queue time, in milliseconds. If undefined, no work waits. */
   maxQueueMs: number | undefined;
   /** The work that may run at once, in units of cost. */
   capacity?: number | undefined;
@@ -56,8 +56,8 @@ interface WaitingWork extends Queued {
 }
 
 /**
- * Limits the concurrency of one class of work, and keeps the rest in a fair queue. It refuses work on arrival that
- * would wait too long, by the measured throughput. Work in the queue is not refused any more.
+ * Limits the concurrency of one class of work, and queues further work fairly. It refuses arriving work that would wait
+ * too long, by the measured throughput. It never refuses queued work.
  */
 export class ConcurrencyLimiter {
   readonly #maxQueueMs: number | undefined;
@@ -67,17 +67,17 @@ export class ConcurrencyLimiter {
   #running = 0;
   #isPaused = false;
   #pausedAt = 0;
-  /** The average of the cost that a full limiter serves in a millisecond. */
+  /** The average cost that a full limiter serves in a millisecond. */
   #rate: number;
-  /** The window of the measurement: its start, the cost that was served, and the time that it took up of the capacity. */
+  /** The window of the measurement: its start, the served cost, and the part of the capacity's time that it used. */
   #since = performance.now();
   #served = 0;
   #takenMs = 0;
-  /** The milliseconds in which no work began or ended, as far as other work arrived meanwhile. */
+  /** The milliseconds in which no work began or ended while other work arrived. */
   #stalledMs = 0;
   #seenAt = performance.now();
 
-  /** `observe` makes the observer of this limiter, which may ask for its usage. */
+  /** `observe` makes the observer of this limiter, which may read its usage. */
   constructor(
     { maxQueueMs, capacity = 4 }: LimiterOptions,
     observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
@@ -88,21 +88,21 @@ export class ConcurrencyLimiter {
     this.#observer = observe?.(() => ({ running: this.#running, capacity, waiting: this.#queue.size }));
   }
 
-  /** Whether work waits, or would have to. */
+  /** Whether work waits, or would have to wait. */
   get isBusy(): boolean {
     return !this.#hasRoom(1);
   }
 
   /**
-   * The refusal of further work of a caller, if any. `leftMs` is the time until its deadline, `waitedMs` the time that
-   * its request has waited.
+   * The refusal of further work of a caller, if any. `leftMs` is the time until its deadline; `waitedMs` is the time
+   * that its request has waited.
    */
   refusalOf(
     caller: string,
     cost: number,
     { leftMs = Number.POSITIVE_INFINITY, waitedMs = 0 } = {},
   ): AppError | undefined {
-    // Work that only a pause keeps from beginning is not refused: pauses are short.
+    // Work that only a pause delays is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
     const now = performance.now();
     if (this.#running > 0) this.#stalledMs += Math.min(now - this.#seenAt, LIVE_MS);
@@ -137,7 +137,7 @@ export class ConcurrencyLimiter {
       this.#observer?.began(0);
       return this.#do(cost, work);
     }
-    // The work belongs to its own call, not to the one that makes room for it.
+    // The work belongs to its own call instead of the call that frees capacity for it.
     const context = new AsyncResource('QUEUED_CALL');
     return new Promise((resolve, reject) => {
       const since = performance.now();
@@ -149,7 +149,7 @@ export class ConcurrencyLimiter {
       const item: WaitingWork = { cost, begin: () => context.runInAsyncScope(begin) };
       const forget = (untilBegun ?? deadline).onEnd((error) => {
         this.#queue.delete(caller, item);
-        // Shared work that has begun serves this caller, too, and takes no further time.
+        // Shared work that has begun also serves this caller, and takes no further time.
         if (untilBegun) this.#served += cost;
         reject(error);
       });
@@ -160,7 +160,7 @@ export class ConcurrencyLimiter {
   /** Whether all work waits for now. */
   set isPaused(isPaused: boolean) {
     const now = performance.now();
-    // A pause takes up all that is free.
+    // A pause uses all free capacity.
     if (this.#isPaused) this.#takenMs += Math.max(0, this.#capacity - this.#running) * (now - this.#pausedAt);
     this.#pausedAt = now;
     this.#isPaused = isPaused;
@@ -210,7 +210,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** Measures work that ended after `ms`; a window that is long enough ends with it. */
+  /** Measures work that ended after `ms`. If the window is long enough, it ends, too. */
   #measure(cost: number, ms: number, now: number): void {
     this.#served += cost;
     this.#takenMs += cost * ms;
@@ -225,15 +225,15 @@ export class ConcurrencyLimiter {
 }
 
 /**
- * Classes of work that have limits of their own for each router, so that a crowd in one leaves the others alone: single
- * records, lists, searches, other reads of high cost, and writes.
+ * Classes of work, with a separate limit for each router, so that a crowd in one class does not affect the others:
+ * single records, lists, searches, other reads of high cost, and writes.
  */
 type WorkClass = 'record' | 'list' | 'search' | 'expensive' | 'write';
 
 /**
- * The calls that run at once: 64 records fill one query, and 64 writes one transaction. With 8 lists or searches, a database
- * 10 ms away answers 1.7 to 1.9 times as many as with 4; with 16, 256 callers of a near one get 0.6 times as many, since
- * fewer calls share a run (test/bench/RESULTS.md, "A fixed limit of lists").
+ * The calls that run at once: 64 records fill one query, and 64 writes one transaction. With 8 lists or searches, a
+ * database 10 ms away answers 1.7 to 1.9 times as many as with 4. With 16, 256 callers of a near one get 0.6 times as
+ * many answers, since fewer calls share a run (test/bench/RESULTS.md, "A fixed limit of lists").
  */
 const CAPACITY: Record<WorkClass, number> = { record: 64, list: 8, search: 8, expensive: 4, write: 64 };
 
@@ -247,13 +247,13 @@ const workClassOf = (procedure: Procedure, callClass: CallClass): WorkClass => {
 export class OverloadProtection {
   readonly #maxQueueMs: number | undefined;
   readonly #observer: OverloadObserver | undefined;
-  /** By router and class. */
+  /** The limiters by router and class. */
   readonly #limiters = new Map<string, ConcurrencyLimiter>();
-  /** For procedures whose class does not depend on their input, by id. */
+  /** The limiters of procedures whose class does not depend on their input, by id. */
   readonly #byProcedure = new Map<string, ConcurrencyLimiter>();
   readonly retries = new RetryThrottle();
 
-  /** `maxQueueMs` is the maximum queue time in milliseconds; undefined: no call waits. */
+  /** `maxQueueMs` is the maximum queue time in milliseconds. If undefined, no call waits. */
   constructor(maxQueueMs: number | undefined, observer?: OverloadObserver) {
     this.#maxQueueMs = maxQueueMs;
     this.#observer = observer;
@@ -273,14 +273,14 @@ export class OverloadProtection {
     return this.#maxQueueMs === undefined || ms <= this.#maxQueueMs ? undefined : overloadedFor(ms);
   }
 
-  /** Every limiter that calls of a procedure may belong to. */
+  /** All limiters that calls of a procedure may belong to. */
   limitersOf(procedure: Procedure): readonly ConcurrencyLimiter[] {
     const classes = new Set([workClassOf(procedure, procedure.effect)]);
     if (procedure.searchMember !== undefined) classes.add('search');
     return [...classes].map((workClass) => this.#limiter(procedure, workClass));
   }
 
-  /** Whether all calls wait for now: while new connections are accepted. */
+  /** Whether all calls wait for now, while new connections are accepted. */
   set isPaused(isPaused: boolean) {
     for (const limiter of this.#limiters.values()) limiter.isPaused = isPaused;
   }

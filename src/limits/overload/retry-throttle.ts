@@ -1,12 +1,12 @@
 import { clearInterval, performance, setInterval } from '../../base/runtime.ts';
 
-/** The shortest time that refused callers are told to wait, in milliseconds. */
+/** The shortest time for which refused callers must wait, in milliseconds. */
 const AWAY_MS = 1000;
 const TICK_MS = 10;
 /** The refusals of each tick, in units of 125 µs of CPU: less than a tenth of the process' time. */
 const UNITS = 6;
 
-/** The time that a refusal costs, in units: before and after authentication. */
+/** The cost of a refusal before and after authentication, in units. */
 export const refusalCost = { early: 1, late: 4 } as const;
 
 interface Delayed {
@@ -15,11 +15,11 @@ interface Delayed {
 }
 
 /**
- * Delays the refusals of callers that ignored `Retry-After`: thousands that ask again at once would leave time for nothing but
- * refusals. The first refusal of a connection is sent at once.
+ * Delays the refusals of callers that ignored `Retry-After`: thousands of immediate repetitions would leave time only
+ * for refusals. The first refusal of a connection is sent at once.
  */
 export class RetryThrottle {
-  /** The times until which callers were told to wait, by their connections. */
+  /** The times until which callers must wait, by their connections. */
   readonly #away = new WeakMap<object, number>();
   #delayed: Delayed[] = [];
   #credit = 0;

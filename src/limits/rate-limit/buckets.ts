@@ -8,24 +8,24 @@ export interface Policy {
   readonly name: string;
   readonly quota: number;
   readonly seconds: number;
-  /** The callers who share it, in words; undefined for the policy of one caller. */
+  /** A description of the callers who share it; undefined for the policy of one caller. */
   readonly sharers?: string;
 }
 
-/** A charge to the bucket that `owner` has for the policy. */
+/** A charge to the owner's bucket for the policy. */
 export interface Charge {
   policy: Policy;
   owner: string;
-  /** The owner of the buckets that are charged with it; undefined where there are none. */
+  /** The group that shares the buckets charged together; undefined without one. */
   group?: string | undefined;
-  /** In units of the quota; 0 asks whether anything is left. */
+  /** In units of the quota; 0 asks whether any quota is left. */
   cost: number;
 }
 
 /** The status of an owner under a policy. */
 export interface RateLimitStatus {
   policy: Policy;
-  /** The rest of the quota. */
+  /** The remaining quota. */
   left: number;
   /** The milliseconds until the whole quota is free again. */
   wholeInMs: number;
@@ -33,9 +33,9 @@ export interface RateLimitStatus {
 
 /** A refusal of charges. */
 export interface RateLimitRefusal {
-  /** The policy that takes longest to have room. */
+  /** The policy that needs the longest time to allow the charge. */
   policy: Policy;
-  /** The milliseconds until there is room for all charges. */
+  /** The milliseconds until all charges fit. */
   roomInMs: number;
 }
 
@@ -43,24 +43,24 @@ export interface RateLimitRefusal {
 export interface ChargeOutcome {
   /** The status after each charge. */
   statuses: readonly RateLimitStatus[];
-  /** Undefined where the charges were consumed. */
+  /** Undefined if the charges were consumed. */
   refusal: RateLimitRefusal | undefined;
 }
 
 /**
- * Leaky buckets: charges drain at a steady rate, the quota in the policy's time, and a charge that would overflow a
+ * Leaky buckets: charges drain at a steady rate, the whole quota in the policy's time. A charge that would overflow a
  * bucket is refused. So no caller gets twice the quota around the end of a window, and debts are not forgiven.
  */
 export interface Buckets {
-  /** Consumes all charges if there is room for all of them, else none. It answers synchronously where it can. */
+  /** Consumes all charges if all fit, else none. Answers synchronously if possible. */
   consume: (charges: readonly Charge[]) => ChargeOutcome | Promise<ChargeOutcome>;
-  /** Adds a charge even if there is no room; a negative cost is a refund. */
+  /** Adds a charge even if it does not fit; a negative cost is a refund. */
   add: (charge: Charge) => void;
-  /** The status of an owner, as far as this process knows it. */
+  /** The status of an owner that this process knows. */
   status: (policy: Policy, owner: string) => RateLimitStatus;
 }
 
-/** The largest debt, in quotas: a caller who overdrew waits for minutes, not for hours. */
+/** The largest debt, in quotas: a caller who exceeds the quota waits for minutes instead of hours. */
 export const MOST_DEBT = 5;
 /** The rounding error of sums, in milliseconds. */
 const ROUNDING_MS = 0.001;
@@ -74,7 +74,7 @@ export const fullMs = ({ seconds }: Policy): number => seconds * 1000;
 /** The milliseconds that a cost takes to drain. */
 export const millisecondsOf = (policy: Policy, cost: number): number => (cost * fullMs(policy)) / policy.quota;
 
-/** The same for a charge. A charge is at most the quota, since a larger one could never be consumed. */
+/** The same for a charge, limited to the quota: a larger charge could never be consumed. */
 export const chargedMs = ({ policy, cost }: Charge): number => millisecondsOf(policy, Math.min(cost, policy.quota));
 
 /** The status of an owner whose bucket drains in this time. */
@@ -83,7 +83,7 @@ export const statusOf = (policy: Policy, backlogMs: number): RateLimitStatus => 
   return { policy, left: Math.max(0, Math.floor(left)), wholeInMs: backlogMs };
 };
 
-/** The refusal of charges on buckets that drain in these times, if any. */
+/** The refusal of charges to buckets with these drain times, if any. */
 export const refusalOf = (charges: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal | undefined => {
   let refusal: RateLimitRefusal | undefined;
   for (const [index, charge] of charges.entries()) {
@@ -94,7 +94,7 @@ export const refusalOf = (charges: readonly Charge[], backlogs: readonly number[
   return refusal;
 };
 
-/** The outcome of charges on buckets that drained in these times before. */
+/** The outcome of charges to buckets that had these drain times. */
 export const outcomeOf = (
   charges: readonly Charge[],
   backlogs: readonly number[],
@@ -106,13 +106,13 @@ export const outcomeOf = (
   ),
 });
 
-/** The buckets that are remembered, some 200 bytes each; the least recently used are forgotten first. */
+/** The most stored buckets, some 200 bytes each. Beyond, the least recently used are deleted. */
 const REMEMBERED = 100_000;
 
 /** The buckets of one process, in its memory. */
 export class LocalBuckets implements Buckets {
   readonly #now: () => number;
-  /** The time at which each bucket will be empty: the whole state of a leaky bucket. */
+  /** The time at which each bucket will be empty: the complete state of a leaky bucket. */
   readonly #emptyAt: LRUCache<string, number>;
 
   /** `now` is a monotonic clock in milliseconds. */
@@ -146,7 +146,7 @@ export class LocalBuckets implements Buckets {
     return statusOf(policy, this.#backlog(bucketOf({ policy, owner }), this.#now()));
   }
 
-  /** Takes over the status of an owner from another store. */
+  /** Sets the status of an owner to that in another store. */
   note({ policy, wholeInMs }: RateLimitStatus, owner: string): void {
     this.#emptyAt.set(bucketOf({ policy, owner }), this.#now() + wholeInMs);
   }

@@ -6,18 +6,18 @@ import { type Policies, policiesOf, type Quotas, type SharedPolicies, sharedPoli
 /** Called with the status of a caller under a policy. */
 export type OnRateLimit = (status: RateLimitStatus) => void;
 
-/** The owner whom calls are charged to. */
+/** The owner whose calls are charged. */
 export interface RateLimitKey {
   /** The id of a key, or a network. */
   owner: string;
   /** Whether the owner is a key. */
   isKnown: boolean;
-  /** The owners with whom it shares further rates: the keys of a user, or the networks of an IPv6 site. */
+  /** The group with which it shares further rates: the keys of a user, or the networks of an IPv6 site. */
   group: { name: string; policies: SharedPolicies } | undefined;
   note: OnRateLimit;
 }
 
-/** A caller with an API key, as far as limits know one. */
+/** A caller with an API key, as limits see it. */
 interface KeyHolder {
   userId: string;
   key: { id: string };
@@ -37,20 +37,20 @@ const refused = ({ policy: { name, quota, seconds, sharers }, roomInMs }: RateLi
     hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds${sharers === undefined ? '' : ` for ${sharers} together`}. There is room again in ${inSeconds(roomInMs)}.`,
   });
 
-/** A charge and, where the owner shares a rate with others, the same charge to their group. */
+/** A charge and, if the owner shares a rate with others, the same charge to their group. */
 const chargesTo = ({ owner, group }: RateLimitKey, policy: Policy, cost: number): Charge[] => {
   const charge = { policy, owner, group: group?.name, cost };
   const shared = group?.policies.get(policy);
   return group && shared ? [charge, { ...charge, policy: shared, owner: group.name }] : [charge];
 };
 
-/** Leaves out statuses of groups that are not tighter than the status of the owner before them. */
+/** Omits statuses of groups that are not tighter than the preceding status of their owner. */
 const withoutLooserGroups = (statuses: readonly RateLimitStatus[]): readonly RateLimitStatus[] =>
   statuses.filter(
     ({ policy, left }, index) => policy.sharers === undefined || left < (statuses[index - 1] as RateLimitStatus).left,
   );
 
-/** Charges callers and refuses those without quota: by key and by user, or by client subnet and by the site of that. */
+/** Charges callers and refuses those without quota: by key and user, or by client subnet and its site. */
 export class RateLimiter {
   readonly policies: Policies;
   readonly #shared: ReturnType<typeof sharedPoliciesOf>;
@@ -70,7 +70,7 @@ export class RateLimiter {
     return [...Object.values(this.policies), ...this.#shared.site.values(), ...this.#shared.user.values()];
   }
 
-  /** The limit key of a caller with an API key or, without one, of an address. */
+  /** The limit key of a caller with an API key, else of an address. */
   keyOf(caller: KeyHolder | undefined, address: string, note: OnRateLimit): RateLimitKey {
     if (caller) {
       const group = { name: caller.userId, policies: this.#shared.user };
@@ -83,7 +83,7 @@ export class RateLimiter {
   }
 
   /**
-   * Charges a call, of which only the effect is known. It answers synchronously where it can.
+   * Charges a call of which only the effect is known. Answers synchronously if possible.
    * @throws AppError RATE_LIMITED
    */
   chargeCall(limitKey: RateLimitKey, effect: 'read' | 'write'): void | Promise<void> {
@@ -93,7 +93,7 @@ export class RateLimiter {
     ]);
   }
 
-  /** Charges what a call costs beyond one, by its input, valid or not. @throws AppError RATE_LIMITED */
+  /** Charges the part of a call's cost above 1, by its input, valid or not. @throws AppError RATE_LIMITED */
   chargeInput(limitKey: RateLimitKey, { callClass, charge }: Classified): void | Promise<void> {
     if (callClass === 'search') return this.#charge(limitKey, chargesTo(limitKey, this.policies.search, 1));
     if (charge > 1) {
@@ -111,7 +111,7 @@ export class RateLimiter {
     return this.#buckets.status(this.policies.anonymous, clientSubnet(address));
   }
 
-  /** Reserves key look-ups for an address, and refunds those of keys that exist. */
+  /** Reserves key look-ups for an address, and refunds those of existing keys. */
   keyLookUp(address: string, note: OnRateLimit): { reserve: () => void | Promise<void>; refund: () => void } {
     const limitKey = this.keyOf(undefined, address, note);
     const charges = (cost: 1 | -1): Charge[] => chargesTo(limitKey, this.policies.keys, cost);
@@ -129,7 +129,7 @@ export class RateLimiter {
 
   #charge(limitKey: RateLimitKey, charges: readonly Charge[]): void | Promise<void> {
     const outcome = this.#buckets.consume(charges);
-    // A promise would cost as much as the rest where memory answers at once.
+    // A promise would cost as much as all other work where memory answers at once.
     if (outcome instanceof Promise) return outcome.then((later) => this.#settle(limitKey, later));
     this.#settle(limitKey, outcome);
   }

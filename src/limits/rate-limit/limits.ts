@@ -11,24 +11,24 @@ import { performance, secureRandomBytes } from '../../base/runtime.ts';
 import { VIEW_SECONDS } from '../../../contract/limits.ts';
 import { clientSubnet } from '../caller.ts';
 
-/** The limits that callers are held to. */
+/** The limits on callers. */
 export interface Limits {
   limiter: RateLimiter;
   firstViews: FirstViews;
-  /** Undefined where this process counts alone. */
+  /** Undefined if this process counts alone. */
   redis: RedisStatus | undefined;
   close: () => void;
 }
 
-/** The Redis in which instances count together; `redisTimeoutMs` bounds each wait for an answer. */
+/** The Redis in which instances count together; `redisTimeoutMs` limits each wait for an answer. */
 interface RedisSettings {
   redisUrl: string | undefined;
   redisTimeoutMs: number;
 }
 
 /**
- * Opens limits that this process counts alone or, with a Redis, together with other instances. `observer` sees refusals
- * and the round trips to Redis.
+ * Opens limits that this process counts alone or, with a Redis, together with other instances. `observer` receives
+ * refusals and the round trips to Redis.
  */
 export const openLimits = async (
   quotas: Quotas,
@@ -45,7 +45,7 @@ export const openLimits = async (
       close: () => undefined,
     };
   }
-  // Loaded on demand, to keep the start short.
+  // Loaded on demand for a fast start.
   const { Redis } = await import('./stores/redis.ts');
   const { SharedBuckets } = await import('./stores/shared.ts');
   const redis = await Redis.open(redisUrl, log, { patienceMs: redisTimeoutMs, observer: observer?.redis });
@@ -57,10 +57,10 @@ export const openLimits = async (
   };
 };
 
-/** The views that are remembered, some 150 bytes each; beyond, the oldest ones count again. */
+/** The most stored views, some 150 bytes each. Beyond, repeated views of the oldest count again. */
 const REMEMBERED = 100_000;
 
-/** Tells the first view of a record by an address from later ones. It stores hashes of addresses only. */
+/** Distinguishes the first view of a record by an address from later ones. It stores only hashes of addresses. */
 export class FirstViews {
   readonly #redis: Redis | undefined;
   readonly #now: () => number;

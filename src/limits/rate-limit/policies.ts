@@ -11,7 +11,7 @@ import type { Policy } from './buckets.ts';
 /** The quota of each rate. */
 export type Quotas = Readonly<Record<RateName, number>>;
 
-/** The policies that callers are held to. */
+/** The policies that apply to callers. */
 export type Policies = Readonly<Record<RateName | 'keys', Policy>>;
 
 const policy = (name: string, quota: number): Policy => ({ name, quota, seconds: RATE_SECONDS });
@@ -25,7 +25,7 @@ export const policiesOf = (quotas: Quotas): Policies => ({
   keys: policy('keys', UNKNOWN_KEYS),
 });
 
-/** The policies that several callers share, by those of one caller. */
+/** The shared policies of several callers, by the policies of one caller. */
 export type SharedPolicies = ReadonlyMap<Policy, Policy>;
 
 const shared = (policies: readonly Policy[], suffix: string, factor: number, sharers: string): SharedPolicies =>
@@ -41,11 +41,11 @@ const MOST = 1_000_000;
 const NAMES = Object.keys(rates) as RateName[];
 const isName = (text: string): text is RateName => Object.hasOwn(rates, text);
 
-/** A setting of rates that is not valid; the message says why. */
+/** An invalid setting of rates; the message explains the fault. */
 export class QuotaError extends Error {}
 
 /**
- * Parses quotas: `read=600,search=60` sets these, the others keep their defaults. Undefined for `off`.
+ * Parses quotas: `read=600,search=60` sets these, and the others keep their defaults. Undefined for `off`.
  * @throws QuotaError
  */
 export const parseQuotas = (text: string): Quotas | undefined => {

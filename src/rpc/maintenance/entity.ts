@@ -3,7 +3,7 @@ import { columnTypes } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
 import { repositoryOf } from '../../db/manager.ts';
 
-/** The one row that there is while the service takes no writes. */
+/** The only row, stored while the service refuses writes. */
 export interface MaintenanceRow {
   /** Always `writes`. */
   name: string;

@@ -8,7 +8,7 @@ import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Reader } from '../../db/connection.ts';
 import { maintenanceIn } from './entity.ts';
 
-/** The state of maintenance, while it is on. */
+/** The state of maintenance while it is on. */
 export interface MaintenanceState {
   /** UTC, ISO 8601. */
   since: string;
@@ -20,7 +20,7 @@ export interface MaintenanceState {
 
 const NAME = 'writes';
 
-/** The state of maintenance; undefined while writes are taken. */
+/** Reads the state of maintenance; undefined while the service takes writes. */
 export const readMaintenance = async (reader: Pick<Reader, 'manager'>): Promise<MaintenanceState | undefined> => {
   const row = await maintenanceIn(reader).findOneBy({ name: NAME });
   return row ? { since: row.since.toISOString(), retryAfter: row.retryAfter, note: row.note } : undefined;
@@ -51,16 +51,16 @@ export const endMaintenance = (db: Pick<WorkloadPool, 'transaction'>, by: Actor)
     return true;
   });
 
-/** The time for which a state is valid: every instance knows of a change within a second. */
+/** The time for which a state is valid: every instance learns of a change within a second. */
 const VALID_MS = 500;
-/** How long a check waits for the state: a database that is silent must hold up neither calls nor the end of the service. */
+/** The longest wait for the state: a silent database must delay neither calls nor the end of the service. */
 const PATIENCE_MS = 250;
-/** The seconds of `Retry-After` where an instance takes no writes by its settings. */
+/** The seconds of `Retry-After` from an instance that is read-only by its settings. */
 const READ_ONLY_RETRY_AFTER_S = 60;
 
 /**
- * Whether the service takes writes: not while the operator has it in maintenance, which all instances learn from the
- * database, and never on an instance that is read-only by its settings.
+ * Tells whether the service takes writes. It takes none while the operator has it in maintenance, which all instances
+ * learn from the database, and none on an instance that is read-only by its settings.
  */
 export class Maintenance implements WritePause {
   readonly #db: Pick<WorkloadPool, 'manager'>;
@@ -81,13 +81,13 @@ export class Maintenance implements WritePause {
     this.#validUntil = Infinity;
   }
 
-  /** Refuses a write while none is taken; waits for the state where it is not known. @throws AppError MAINTENANCE */
+  /** Refuses a write during maintenance. Waits for the state if it is unknown. @throws AppError MAINTENANCE */
   assertWritable(): void | Promise<void> {
     if (performance.now() > this.#validUntil) return this.#refresh().then(() => this.#assert());
     this.#assert();
   }
 
-  /** Whether no writes are taken now. Never rejects. */
+  /** Whether the service refuses writes now. Never rejects. */
   async isOn(): Promise<boolean> {
     if (performance.now() > this.#validUntil) await this.#refresh();
     return this.#retryAfter !== undefined;
@@ -97,11 +97,11 @@ export class Maintenance implements WritePause {
     if (this.#retryAfter !== undefined) throw new AppError('MAINTENANCE', { retryAfter: this.#retryAfter });
   }
 
-  /** Reads the state; concurrent callers share the read. One that is late counts for later checks. Never rejects. */
+  /** Reads the state; concurrent callers share the read. A late result serves later checks. Never rejects. */
   async #refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     await Promise.race([this.#reading, sleep(PATIENCE_MS, undefined, { ref: false })]);
-    // While a read hangs, the last state counts for all.
+    // While a read hangs, all checks use the last state.
     this.#validUntil = Math.max(this.#validUntil, performance.now() + VALID_MS);
   }
 
@@ -116,7 +116,7 @@ export class Maintenance implements WritePause {
       }
       this.#retryAfter = state?.retryAfter;
     } catch {
-      // The last state counts: a database that does not answer refuses the write by itself.
+      // The last state stays valid: a database that does not answer refuses the write by itself.
     }
     this.#validUntil = performance.now() + VALID_MS;
   }

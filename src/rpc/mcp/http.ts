@@ -10,10 +10,10 @@ import type { RequestState } from '../../http/message/request-state.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
 import type { McpRequest } from './tool-calls.ts';
 
-/** The other methods are for sessions and streams, which this transport does not have. */
+/** The other methods are for sessions and streams, which this transport lacks. */
 const METHODS = ['POST'];
 
-/** Refusals that only this protocol demands, for which the API has no reason. */
+/** Refusals that only this protocol demands, and that have no reason in the API. */
 const refusals = {
   host: {
     status: 403,
@@ -35,12 +35,12 @@ const refusals = {
   },
 } as const;
 
-/** An address by which only this machine is reached. */
+/** An address that reaches only this machine. */
 const LOOPBACK_ADDRESS = /^(?:(?:::ffff:)?127\.|::1$)/;
-/** A name that leads to this machine wherever it is asked for. */
+/** A name that resolves to this machine everywhere. */
 const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** The name in a URL; empty for none. */
+/** The host name in a URL; empty for none. */
 const hostnameIn = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
 /** A message before validation. */
@@ -50,11 +50,11 @@ interface Loose {
   params?: { name?: unknown } | null;
 }
 
-/** The id of the answer, null where the message has none. */
+/** The id of the answer; null if the message has none. */
 const messageIdOf = ({ id }: Loose): string | number | null =>
   typeof id === 'string' || typeof id === 'number' ? id : null;
 
-/** The procedure that a message calls, if it calls one. */
+/** The procedure that a message calls, if any. */
 const procedureOf = ({ method, params }: Loose): string | undefined =>
   method === 'tools/call' && typeof params?.name === 'string' ? idOf(params.name) : undefined;
 
@@ -62,22 +62,22 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
   sendJson(response, status, JSON.stringify({ jsonrpc: '2.0', id: null, error }));
 
 /**
- * The Model Context Protocol over HTTP: a POST brings one message, and is answered in JSON. It is stateless, so that
- * any worker may answer.
+ * The Model Context Protocol over HTTP. Each POST carries one message, and is answered in JSON. The transport is
+ * stateless, so that any worker may answer.
  */
 export const mcpTransport = (calls: Calls, bodies: BodyReader, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
   const { overload } = protection;
   const failureContext = { log, docs: errorDocs(config) };
-  /** The SDK loads slowly, and many services do not need it. */
+  /** Loaded on demand: the SDK loads slowly, and many services do not need it. */
   const load = async () => (await import('./server.ts')).streamableHttp(calls, context);
   let loading: ReturnType<typeof load> | undefined;
 
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
 
   /**
-   * Which header tells of a page that may not call, as the protocol demands. A page of any site can have its name lead to this
-   * machine (DNS rebinding). Behind a proxy the name is the proxy's to check.
+   * Returns the header that identifies a page without the right to call, as the protocol demands. A page of any site
+   * can make its name resolve to this machine (DNS rebinding). Behind a proxy, the proxy must check the name.
    */
   const suspicious = ({ headers: { host, origin }, socket }: Request): 'host' | 'origin' | undefined => {
     const isDirect = config.trustProxy === 0 && LOOPBACK_ADDRESS.test(socket.localAddress ?? '');

@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { type DeprecationKeywords, tellDeprecations } from '../../../contract/index.ts';
 
-/** The part of JSON Schema that inputs of tools use. */
+/** The subset of JSON Schema that tool inputs use. */
 export interface ToolSchema {
   [keyword: string]: unknown;
   type?: string | string[];
 }
 type Definitions = Record<string, ToolSchema>;
 
-/**
- * The longest pattern that is shown, in characters. Patterns of URLs have hundreds, and "http or https URL" says as much.
- */
+/** The longest shown pattern, in characters. Patterns of URLs have hundreds; "http or https URL" says as much. */
 const LONGEST_PATTERN = 60;
 /** Keywords that do not help to call a tool. */
 const OMITTED_KEYWORDS = new Set(['$schema', '$defs', 'id', 'examples', 'x-deprecated', 'x-deprecated-values']);
@@ -19,7 +17,7 @@ const MAPS = new Set(['properties', 'patternProperties']);
 /** Keywords that some clients refuse at the top of an input. */
 const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf', 'if', 'else', 'x-required-any-of']);
 
-/** Whether a pattern describes a form, and not forbidden characters. */
+/** Whether a pattern describes a format instead of forbidden characters. */
 const describesForm = (pattern: unknown): boolean =>
   typeof pattern === 'string' && pattern.length <= LONGEST_PATTERN && !pattern.includes('[^');
 
@@ -49,7 +47,7 @@ const compact = (value: unknown, definitions: Definitions): unknown => {
   if (Array.isArray(value)) return value.map((one) => compact(one, definitions));
   if (!isSchema(value)) return value;
   const whole = resolved(value, definitions);
-  // After a description beside the reference took the place of the definition's.
+  // The description beside the reference may have replaced that of the definition.
   tellDeprecations(whole as DeprecationKeywords);
   const members = Object.entries(whole)
     .filter(([keyword, said]) => isKept(keyword, said))
@@ -61,12 +59,12 @@ const compact = (value: unknown, definitions: Definitions): unknown => {
   return withoutNullChoice(Object.fromEntries(members) as ToolSchema);
 };
 
-/** The keywords that give the members of an output. */
+/** The keywords that define the members of an output. */
 const SHAPE = new Set(['type', 'properties', 'items', 'anyOf']);
-/** The keywords of a deprecated member, whose description says what to use instead. */
+/** The keywords of a deprecated member, whose description names the replacement. */
 const DEPRECATED = new Set([...SHAPE, 'deprecated', 'description']);
 
-/** A schema with nothing but names and types, so that more members, as later versions may add them, do no harm. */
+/** A schema with only names and types, so that it allows further members, which later versions may add. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (!isSchema(value)) return value;
@@ -90,7 +88,7 @@ export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object'
 
 /**
  * The JSON Schema of a tool's input, as short as possible, since the service validates by the contract. It has no
- * references, and no choice at the top, which some clients do not understand.
+ * references, and no alternatives at the top level, which some clients do not understand.
  */
 export const inputSchemaOf = (input: z.ZodType): ToolSchema & { type: 'object' } => {
   const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & { $defs?: Definitions };

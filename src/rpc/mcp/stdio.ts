@@ -11,17 +11,17 @@ import { RequestState } from '../../http/message/request-state.ts';
 import { serverFactory, withArguments } from './server.ts';
 import type { BeginRequest } from './tool-calls.ts';
 
-/** Stands in for the address of the one client. */
+/** Replaces the address of the only client. */
 const ADDRESS = 'stdio';
-/** Requests that run at once, more than assistants send. No further input is read while this number runs. */
+/** The most requests that run at once, more than assistants send. While this number runs, no further input is read. */
 const MOST_RUNNING = 16;
-/** The longest line in bytes, so that an input too large for a tool is still refused under its id. */
+/** The longest line in bytes. It leaves room for an input too large for a tool, which is refused under its own id. */
 const LONGEST_LINE = 2 * BATCH_BODY_LIMIT;
-/** Bytes of answers that may wait to be read. While there are more, no further input is read. */
+/** The bytes of answers that may wait to be read. While more wait, no further input is read. */
 const MOST_UNREAD = 1024 * 1024;
 const LINE_BREAK = 0x0a;
 
-/** The process that started this one, with a key or without. */
+/** The process that started this one, with or without a key. */
 class LocalClient {
   readonly #authorization: string | undefined;
   readonly #timeoutMs: number;
@@ -54,23 +54,23 @@ class LocalClient {
     };
   };
 
-  /** Resolves when another request may run. */
+  /** Resolves when a further request may run. */
   async whenRoom(): Promise<void> {
-    // A request that was passed on has begun by then.
+    // Any request that was passed on has begun by then.
     await nextTurn();
     while (this.#running.size >= MOST_RUNNING) await Promise.race(this.#running);
   }
 
   /** Resolves when all requests so far are answered. */
   async whenAnswered(): Promise<void> {
-    // Requests that have come in are passed on by then, and answers likewise.
+    // By then, all requests received are passed on, and their answers are written.
     await nextTurn();
     while (this.#running.size > 0) await Promise.all(this.#running);
     await nextTurn();
   }
 }
 
-/** Resolves when all output is read, or the stream is closed. */
+/** Resolves when all output is read or the stream is closed. */
 const whenWritten = (output: Writable): Promise<void> =>
   new Promise((resolve) => {
     output.once('close', resolve);
@@ -81,9 +81,9 @@ const whenWritten = (output: Writable): Promise<void> =>
   });
 
 /**
- * The chunks of the input, as fast as they are answered and the answers are read: the SDK would read without bound. A line
- * that is too long is cut, which leaves no JSON of it, since the SDK would end there. It ends when all requests are answered,
- * since the SDK gives up running requests then.
+ * Yields the chunks of the input only as fast as they are answered and the answers are read: the SDK would read without
+ * bound. A line that is too long is cut, so that it is no longer JSON: it would end the SDK. The input ends when all
+ * requests are answered, since the SDK then gives up running requests.
  */
 async function* boundedInput(
   input: AsyncIterable<Buffer>,
@@ -110,15 +110,15 @@ async function* boundedInput(
 
 interface StdioOptions {
   key: string | undefined;
-  /** Resolves when the process has to stop. */
+  /** Resolves when the process must stop. */
   stopped: Promise<unknown>;
-  /** The milliseconds that running calls get then. */
+  /** The milliseconds that running calls then have left. */
   stopMs: () => number;
 }
 
 /**
- * Serves the protocol on the standard input and output until the input ends or `stopped` resolves, and answers the
- * requests before that.
+ * Serves the protocol on standard input and output until the input ends or `stopped` resolves. Answers all requests
+ * before it returns.
  * @throws AppError KEY_… for a key that does not work
  */
 export const serveOnStdio = async (
@@ -128,7 +128,7 @@ export const serveOnStdio = async (
 ): Promise<void> => {
   const client = new LocalClient(key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
   const serverFor = serverFactory(calls, { config, log });
-  // A wrong key is reported at once.
+  // Reports a wrong key at once.
   const { state, end } = client.begin(new AbortController().signal);
   await calls.identify(state).finally(end);
   const { stdin, stdout } = process;
@@ -138,9 +138,9 @@ export const serveOnStdio = async (
     stdout.write(`${asJsonRpc(body)}\n`);
   };
   const input = Readable.from(boundedInput(stdin, { client, output: stdout, onTooLong }), { objectMode: false });
-  // Each unread answer has two listeners of the SDK.
+  // The SDK adds two listeners for each unread answer.
   stdout.setMaxListeners(0);
-  // The transport handles errors of its input, but not the one after it has closed.
+  // The transport handles errors of its input, except one after it has closed.
   input.on('error', () => undefined);
   const transport = new StdioServerTransport(input, stdout);
   const handle = serveStdio(() => serverFor(client.begin), {

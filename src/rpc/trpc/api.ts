@@ -1,6 +1,6 @@
 /**
- * The tRPC transport. ts-rest mounts the contract's own routes, for calls by POST; reads by GET and batches, which the contract
- * does not describe, make the same calls.
+ * The tRPC transport. ts-rest mounts the contract's own routes for calls by POST. Reads by GET and batches, which the
+ * contract does not describe, make the same calls.
  */
 import {
   type AppRouteMutationImplementation,
@@ -35,10 +35,10 @@ declare global {
   }
 }
 
-/** Any routes of the contract, as ts-rest mounts them. */
+/** Routes of the contract, as ts-rest mounts them. */
 type Routes = Record<string, Route>;
 
-/** The error of a call without parameters, with a hint on where they go, if it lacks some. */
+/** The error of a call without parameters. If it lacks some, a hint says where they belong. */
 const withParametersHint = (error: unknown, procedure: Procedure, { method, query }: Request): unknown => {
   if (!(error instanceof AppError) || error.reason !== 'VALIDATION_FAILED') return error;
   const { input: _, batch: __, ...others } = query;
@@ -46,10 +46,12 @@ const withParametersHint = (error: unknown, procedure: Procedure, { method, quer
   return hint === undefined ? error : new AppError(error.reason, { ...error.details, hint });
 };
 
-/** The last part of a path: the id of a procedure, or those of a batch. */
+/** The last part of a path: the id of a procedure, or the ids of a batch. */
 const idsIn = ({ path }: Request): string => path.slice(API_PATH.length);
 
-/** Asserts the method and the content of a call of a procedure. */
+const isBatch = ({ url, path, query }: Request): boolean => url.length > path.length && query['batch'] === '1';
+
+/** Asserts the method and the content type of a procedure call. */
 const accept = (request: Request, response: Response, procedure: Procedure): void => {
   response.locals.state.procedure = procedure.id;
   assertMethodOf(request, response, procedure);
@@ -57,7 +59,7 @@ const accept = (request: Request, response: Response, procedure: Procedure): voi
   else assertNoContent(request, response);
 };
 
-/** ts-rest's handler of the faults that it finds in an input. */
+/** ts-rest's handler of input faults. */
 const refuseInput = (
   { body }: RequestValidationError,
   request: TsRestRequest<Routes>,
@@ -69,7 +71,7 @@ const refuseInput = (
   next(payload.text === '' ? withParametersHint(error, procedure, request) : error);
 };
 
-/** The tRPC transport: single calls by POST and, for reads, by GET; and batches. */
+/** The tRPC transport: single calls by POST, reads also by GET, and batches. */
 export const trpcTransport = (
   calls: Calls,
   bodies: BodyReader,
@@ -100,7 +102,7 @@ export const trpcTransport = (
     next();
   };
 
-  /** The last steps of a call. Its failures are left to `answerPost`. */
+  /** The last steps of a call. `answerPost` handles its failures. */
   const endpoint = async ({
     body: { json },
     res: { locals },
@@ -109,7 +111,7 @@ export const trpcTransport = (
     body: await calls.invoke(locals.call as AdmittedCall, json),
   });
 
-  /** The route of a procedure, by ts-rest. Each has a router of its own: one for all would try their paths in turn. */
+  /** The route of a procedure, by ts-rest. Each has its own router: a common one would try their paths in turn. */
   const mounted = ({ id, route }: Procedure): Router => {
     const router = Router({ caseSensitive: true, strict: true });
     const routes: Routes = { [id]: route };
@@ -131,13 +133,13 @@ export const trpcTransport = (
     const end = async (error: unknown): Promise<void> => {
       calls.noteFailure(begun, error);
       await delayRefusal(error, request);
-      // The other layers of the app have nothing to do with it.
+      // The other layers of the app do not handle calls.
       answerFailure(error, request, response, next);
     };
     begun.observation.within(() => router(request, response, (error: unknown) => void end(error)));
   };
 
-  /** Answers a read by GET, and a request that is no call. */
+  /** Answers a read by GET, and a request that is not a call. */
   const answerOther = async (request: Request, response: Response): Promise<void> => {
     const { state } = response.locals;
     const id = idsIn(request);
@@ -158,27 +160,23 @@ export const trpcTransport = (
     }
   };
 
-  const isBatch = ({ url, path, query }: Request): boolean => url.length > path.length && query['batch'] === '1';
   const batch = answerBatch(calls, bodies, rpc);
   const tail = tailTransport(calls, bodies, rpc, tailOptions);
 
-  /** Answers all but a single call by POST. */
+  /** Answers every request except a single call by POST. */
   const answerRest = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     if (request.path === contract.event.tail.path) await tail(request, response, next);
     else if (isBatch(request)) await batch(idsIn(request), request, response);
     else await answerOther(request, response);
   };
 
+  // Express passes the rejection of an async handler to `next`.
   return (request, response, next) => {
-    if (!request.path.startsWith(API_PATH)) {
-      next();
-      return;
-    }
+    if (!request.path.startsWith(API_PATH)) return next();
     const { state } = response.locals;
     state.expectCalls(request, response, config);
     calls.showRateLimits(state);
     const router = request.method === 'POST' && !isBatch(request) ? routers.get(request.path) : undefined;
-    if (router) answerPost(router, request, response, next);
-    else answerRest(request, response, next).catch(next);
+    return router ? answerPost(router, request, response, next) : answerRest(request, response, next);
   };
 };

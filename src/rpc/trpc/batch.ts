@@ -16,15 +16,15 @@ import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { AuthorizedCall, Calls } from '../call.ts';
 import { type RpcContext, parseJson, valuePayload, type Procedure } from '../procedures.ts';
 
-/** The bytes that all batches together may hold: sixteen of the largest. */
+/** The bytes that all batches together may hold: sixteen of the largest batches. */
 const HELD_LIMIT = 16 * ANSWER_LIMIT;
 
-/** Counts the bytes of answers that wait in batches of one process to be sent. */
+/** Counts the bytes of the answers that wait in the batches of one process. */
 export class ReplyBudget {
   bytes = 0;
 }
 
-/** The answers of one batch, which are sent, and held in memory, together. */
+/** The answers of one batch, which are held in memory and sent together. */
 export class BatchReplies {
   readonly #held: ReplyBudget;
   #bytes = 0;
@@ -32,12 +32,12 @@ export class BatchReplies {
 
   constructor(held: ReplyBudget) {
     this.#held = held;
-    // The bracket before the first one.
+    // The bracket before the first answer.
     this.#hold(1);
   }
 
   /**
-   * Asserts that a further call may begin: all answers so far were held.
+   * Asserts that a further call may begin, since all answers so far were held.
    * @throws AppError ANSWER_TOO_LARGE, OVERLOADED
    */
   assertRoom(): void {
@@ -49,7 +49,7 @@ export class BatchReplies {
    * @throws AppError ANSWER_TOO_LARGE, OVERLOADED
    */
   add({ effect }: Pick<Procedure, 'effect'>, answer: Buffer): Buffer {
-    // With the comma or bracket that follows it.
+    // Including the comma or bracket after it.
     const bytes = answer.length + 1;
     const refusal = this.#refusalOf(bytes);
     this.#refusal ??= refusal;
@@ -58,14 +58,14 @@ export class BatchReplies {
     return answer;
   }
 
-  /** Holds the failure of a call: `full`, which may list a thousand faults, or `brief` where that does not fit. */
+  /** Holds the failure of a call: `full`, which may list a thousand faults, or `brief` if `full` does not fit. */
   addFailure(full: Buffer, brief = () => full): Buffer {
     const answer = this.#refusalOf(full.length + 1) ? brief() : full;
     this.#hold(answer.length + 1);
     return answer;
   }
 
-  /** Releases the bytes of the batch. Called when it is sent. */
+  /** Releases the bytes of the batch after it is sent. */
   release(): void {
     this.#hold(-this.#bytes);
   }
@@ -90,53 +90,53 @@ interface BatchReply {
   json: Buffer;
 }
 
-/** Buffers, and texts, one after the other. */
+/** Joins buffers and texts. */
 const joined = (parts: readonly (string | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 
 const comma = (index: number): string => (index === 0 ? '' : ',');
 
-/** A batch as a list. */
+/** Writes a batch as a list. */
 const asList = (replies: readonly BatchReply[]): Buffer =>
   joined(['[', ...replies.flatMap(({ json }, index) => [comma(index), json]), ']']);
 
-// The beginning and the end of a reply. The part between may be large, so it is cut out instead of parsed.
+// The beginning and the end of a reply. The part in between may be large, so it is cut out without parsing.
 const SUCCESS = ['{"result":{"data":{"json":', '}}}'] as const;
 const FAILURE = ['{"error":{"json":', '}}'] as const;
 
 const between = (json: Buffer, [before, after]: readonly [string, string]): Buffer =>
   json.subarray(before.length, json.length - after.length);
 
-/** A reply without superjson's envelope, which the line has once for all of them. */
+/** A reply without superjson's envelope, which the line has once for all replies. */
 const unwrapped = ({ status, json }: BatchReply): (string | Buffer)[] =>
   status === 200 ? ['{"result":{"data":', between(json, SUCCESS), '}}'] : ['{"error":', between(json, FAILURE), '}'];
 
-/** A batch as one line of JSON, which superjson and tRPC's decoder of streams take apart. */
+/** Writes a batch as one line of JSON, which superjson and tRPC's stream decoder take apart. */
 const asJsonLine = (replies: readonly BatchReply[]): Buffer => {
   const members = replies.flatMap((reply, index) => [`${comma(index)}"${index}":[[`, ...unwrapped(reply), ']]']);
   return joined(['{"json":{', ...members, '}}\n']);
 };
 
-/** The status that all replies agree on, else 207. */
+/** The common status of all replies, or 207. */
 const commonStatus = (replies: readonly BatchReply[]): number => {
   const [first, ...others] = replies.map(({ status }) => status);
   return first !== undefined && others.every((status) => status === first) ? first : MULTI_STATUS;
 };
 
 /**
- * The lists of a batch that run at once: when an answer does not fit any more, the others are not begun. Calls for
- * single records all begin together, so that they share their queries.
+ * The lists of a batch that run at once: once an answer does not fit, no further list begins. Calls for single records
+ * all begin together, so that they share their queries.
  */
 const LISTS_AT_ONCE = 4;
 
-/** The hint of a failure whose faults do not fit into the batch. */
+/** The hint of a failure with too many faults for the batch. */
 const UNLISTED = 'The faults are not listed: the answers to this batch are too large together.';
 
 const ok = (json: Buffer): BatchReply => ({ status: 200, headers: {}, json });
 
 type Inputs = Record<string, unknown>;
 
-/** The inputs in the text of a batch, by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
+/** Returns the inputs of a batch by the positions of its calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
 const inputsIn = (text: string): Inputs => {
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
@@ -148,8 +148,8 @@ const inputsIn = (text: string): Inputs => {
 };
 
 /**
- * Has `read` read the inputs of a batch of this size, as soon as each of its calls is authorized or refused. The returned
- * function is called for each of them, with an authorized one, and resolves to the inputs.
+ * Lets `read` read the inputs of a batch of this size, once each of its calls is authorized or refused. The returned
+ * function must be called for each call, with the call if it is authorized, and resolves to the inputs.
  */
 const inputsOf = (
   size: number,
@@ -167,7 +167,7 @@ const inputsOf = (
   };
 };
 
-/** Lets a number of calls run at once, and the others in their order. */
+/** Runs a limited number of calls at once, and the others in order. */
 class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -188,11 +188,11 @@ class Turns {
   }
 }
 
-/** The seconds of `Retry-After`, 0 without one. */
+/** The seconds of `Retry-After`; 0 without the header. */
 const secondsOf = ({ headers }: BatchReply): number => Number(headers['Retry-After'] ?? 0);
 
 const send = (request: Request, response: Response, replies: readonly BatchReply[]): void => {
-  // The largest `Retry-After` wins, so that a repeated batch finds room for all its calls.
+  // The largest `Retry-After` wins, so that a repeated batch has capacity for all its calls.
   const byRetryAfter = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
   for (const { headers } of byRetryAfter) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
@@ -207,8 +207,8 @@ const send = (request: Request, response: Response, replies: readonly BatchReply
 };
 
 /**
- * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked, and succeeds
- * or fails, independently.
+ * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked, and
+ * succeeds or fails, independently.
  */
 export const answerBatch =
   (calls: Calls, bodies: BodyReader, { log, config, protection }: RpcContext, held = new ReplyBudget()) =>
@@ -230,7 +230,7 @@ export const answerBatch =
     };
     let unreadable: unknown;
     const decide = inputsOf(ids.length, async (authorized) => {
-      // Only a caller that may write may send a long body.
+      // Only a caller who may write may send a long body.
       const isWriting = authorized.some(({ procedure }) => procedure.effect === 'write');
       const limit = isWriting ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
       const text = request.method === 'POST' ? await bodies.readForCall(request, limit) : queryText(request);
@@ -261,7 +261,7 @@ export const answerBatch =
         });
         return ok(jsonOf(reply));
       } catch (error) {
-        // Without inputs the whole batch fails.
+        // Without readable inputs the whole batch fails.
         if (unreadable !== undefined) throw unreadable;
         const reply = failed(id, error);
         if (!isAuthorized) return reply;

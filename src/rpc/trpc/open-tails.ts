@@ -1,24 +1,24 @@
-/** The tails of a process: their places, and the watch over those that are open. */
+/** The open tails of a process: their limits and their supervision. */
 import { clearInterval, setInterval } from '../../base/runtime.ts';
 import { errorOf, MAX_TAILS, SITE_FACTOR, USER_FACTOR } from '../../../contract/index.ts';
 import { AppError } from '../../base/errors.ts';
 import { siteOf } from '../../limits/caller.ts';
 
-/** The tails of a process: each takes some 30 KiB. */
+/** The most tails of a process: each takes some 30 KiB. */
 const MOST = 10_000;
-/** The most of them without a key, from however many addresses: the other places are for keys. */
+/** The most tails without a key, from any number of addresses: the remaining places are reserved for keys. */
 const MOST_WITHOUT_KEY = 8000;
 const RETRY_S = 10;
 
 /** The caller of a tail. */
 export interface TailOwner {
-  /** The key or the network that it counts for; undefined where callers have no limits. */
+  /** The key or network that the tail counts against; undefined where callers have no limits. */
   name: string | undefined;
   /** The user of the key; undefined without one. */
   userId: string | undefined;
 }
 
-/** Some tails that count together. */
+/** A limit that some tails share. */
 interface Share {
   name: string;
   most: number;
@@ -36,13 +36,13 @@ const sharesOf = ({ name, userId }: TailOwner): Share[] => {
   return [own, { name: group, most, hint: `All ${sharers} may have ${most} tails at a time together.` }];
 };
 
-/** Counts the open tails of a process, and those of each caller. */
+/** Counts the open tails of a process and of each caller. */
 export class TailPlaces {
   readonly #taken = new Map<string, number>();
   #size = 0;
   #withoutKey = 0;
 
-  /** Takes a place for a tail. Returns a function that gives it back. @throws AppError RATE_LIMITED, OVERLOADED */
+  /** Takes a place for a tail. Returns a function that releases it. @throws AppError RATE_LIMITED, OVERLOADED */
   reserve(owner: TailOwner): () => void {
     const shares = sharesOf(owner);
     const full = shares.find(({ name, most }) => (this.#taken.get(name) ?? 0) >= most);
@@ -66,36 +66,36 @@ export class TailPlaces {
 }
 
 const UNAUTHORIZED = 401;
-/** How often keys are checked: with the time for which a key is remembered, less than a second. */
+/** The interval of key checks: with the time for which a key is cached, less than a second. */
 const TICK_MS = 400;
-/** Balancers cut off connections that are silent for 15 s and more: tails are pinged every 10 s. */
+/** Balancers cut off connections that are silent for 15 s or more, so tails are pinged every 10 s. */
 const PING_TICKS = 10_000 / TICK_MS;
 
-/** A tail that is open. */
+/** An open tail. */
 interface OpenTail {
   stream: { ping: () => void; interrupt: () => void };
-  /** The key that it was opened with. */
+  /** The key that opened it. */
   key: string | undefined;
   /** Ends it with an error. */
   fail: (error: AppError) => void;
 }
 
-/** The open tails of a process. They are pinged, and end within a second of the end of their key. */
+/** The open tails of a process. They are pinged, and end within a second after their key ends. */
 export class OpenTails {
   readonly #assertValid: (key: string) => Promise<void>;
-  /** With the tick at which each is pinged. */
+  /** The tails, each with the tick at which it is pinged. */
   readonly #tails = new Map<OpenTail, number>();
   #added = 0;
   #tick = 0;
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
 
-  /** `assertValid` rejects for a key that is not valid. */
+  /** `assertValid` rejects for an invalid key. */
   constructor(assertValid: (key: string) => Promise<void>) {
     this.#assertValid = assertValid;
   }
 
-  /** Watches over a tail. Returns a function that ends that. */
+  /** Supervises a tail. Returns a function that stops this. */
   add(tail: OpenTail): () => void {
     this.#tails.set(tail, this.#added % PING_TICKS);
     this.#added += 1;
@@ -103,7 +103,7 @@ export class OpenTails {
     return () => this.#remove(tail);
   }
 
-  /** Interrupts all of them, as the service stops. */
+  /** Interrupts all tails when the service stops. */
   interrupt(): void {
     for (const { stream } of this.#tails.keys()) stream.interrupt();
   }
@@ -125,8 +125,8 @@ export class OpenTails {
   async #checkKeys(): Promise<void> {
     if (this.#isChecking) return;
     this.#isChecking = true;
-    const keys = new Set(Array.from(this.#tails.keys(), ({ key }) => key));
-    await Promise.all(Array.from(keys, (key) => key !== undefined && this.#checkKey(key)));
+    const keys = new Set([...this.#tails.keys()].flatMap(({ key }) => key ?? []));
+    await Promise.all(Array.from(keys, (key) => this.#checkKey(key)));
     this.#isChecking = false;
   }
 
@@ -134,7 +134,7 @@ export class OpenTails {
     try {
       await this.#assertValid(key);
     } catch (error) {
-      // Where keys cannot be read now, nothing is known of this one.
+      // If keys cannot be read now, the status of this one is unknown.
       if (!(error instanceof AppError) || errorOf(error.reason).status !== UNAUTHORIZED) return;
       for (const tail of [...this.#tails.keys()].filter((one) => one.key === key)) {
         this.#remove(tail);

@@ -1,6 +1,6 @@
 /**
- * Events as they happen, as Server-Sent Events (HTML, section 9.2) in the form of tRPC's subscriptions, which a plain
- * `EventSource` reads as well: https://trpc.io/docs/client/links/httpSubscriptionLink
+ * Sends events as they happen, as Server-Sent Events (HTML, section 9.2) in the form of tRPC's subscriptions. A plain
+ * `EventSource` reads them as well: https://trpc.io/docs/client/links/httpSubscriptionLink
  */
 import type { Request, RequestHandler, Response } from 'express';
 import { clearTimeout, randomNumber, setTimeout } from '../../base/runtime.ts';
@@ -26,17 +26,17 @@ import type { z } from 'zod';
 
 type TailInput = z.output<typeof TailSubscription>;
 
-/** The envelope of a tail by GET, which may also say where the client was. */
+/** The envelope of a tail by GET, which may also hold the client's position. */
 const Subscription = contract.event.tail.body.extend({ json: TailSubscription });
 
-/** A parameter that tRPC's clients add by themselves for what they call connection parameters, of which there are none here. */
+/** A parameter that tRPC's clients always add for connection parameters. This API has none. */
 const OF_TRPC = 'connectionParams';
 const NUMBER = /^-?\d{1,9}$/;
 
-/** The kind of the values of a member, by its schema. */
+/** The kind of a member's values, by its schema. */
 const kindOf = ({ def }: z.ZodType): string => ('innerType' in def ? kindOf(def.innerType as z.ZodType) : def.type);
 
-/** A parameter as the member of an input; what cannot be one is left to the schema, which refuses it. */
+/** Converts a parameter to the member of an input. Other texts are left to the schema, which refuses them. */
 const memberOf = (name: string, value: unknown): unknown => {
   const members: Record<string, z.ZodType> = TailSubscription.shape;
   const kind = Object.hasOwn(members, name) ? kindOf(members[name] as z.ZodType) : undefined;
@@ -47,7 +47,7 @@ const memberOf = (name: string, value: unknown): unknown => {
 const isEmpty = (envelope: unknown): boolean =>
   typeof envelope === 'object' && envelope !== null && Object.keys(envelope).every((name) => name === 'meta');
 
-/** The input in a URL, in either form. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
+/** Returns the input in a URL, in either form. @throws AppError MALFORMED_JSON, VALIDATION_FAILED */
 const queriedPayload = (request: Request): Payload => {
   const { input, [OF_TRPC]: _, ...plain } = request.query;
   const names = Object.keys(plain);
@@ -61,24 +61,24 @@ const queriedPayload = (request: Request): Payload => {
     throw new AppError('VALIDATION_FAILED', { issues });
   }
   const payload = textPayload(queryText(request));
-  // tRPC's clients send no member for no input.
+  // tRPC's clients send no member for an empty input.
   return isEmpty(payload.envelope) ? valuePayload({ json: {} }) : payload;
 };
 
 const operation = streams.find(({ id }) => id === contract.event.tail.metadata.id) as ContractStream;
 
-/** tRPC's clients take a connection for broken that is silent for as long. */
+/** tRPC's clients take a connection for broken after this time of silence. */
 const RECONNECT_MS = 45_000;
-/** The bytes that are held for a client that reads slowly. Beyond, it is cut off, and resumes. */
+/** The bytes held for a slow reader. Beyond, the client is disconnected, and resumes later. */
 const HELD_BYTES = 256 * 1024;
-/** Clients come back within this time when the service stops, not all at once. */
+/** When the service stops, clients reconnect spread over this time. */
 const RETRY_MS = 3000;
-/** After an error that lasts, they had better not come back soon. */
+/** After a lasting error, clients reconnect after this long time. */
 const LONG_RETRY_MS = 60_000;
 
 const HEADERS = {
   'Content-Type': `${STREAM_TYPE}; charset=utf-8`,
-  // NGINX would hold events back.
+  // NGINX would delay events.
   'X-Accel-Buffering': 'no',
 };
 
@@ -88,7 +88,7 @@ const retryIn = (ms: number): string => `retry: ${Math.round(ms)}\n\n`;
 
 const encoded = new WeakMap<TailedEvent, Buffer>();
 
-/** An event as a message, checked against the contract and encoded once for all tails. */
+/** Writes an event as a message, checked against the contract and encoded once for all tails. */
 const messageOf = (tailed: TailedEvent): Buffer => {
   const known = encoded.get(tailed);
   if (known) return known;
@@ -98,9 +98,9 @@ const messageOf = (tailed: TailedEvent): Buffer => {
   return message;
 };
 
-/** The query of a tail. The id of the last event that a client has got takes the place of `after`. */
+/** The query of a tail. The id of the last event that the client received replaces `after`. */
 const queryOf = ({ headers }: Request, { lastEventId, after, types, recordId, include, start }: TailInput) => {
-  // A browser that connects again sends the same URL and, in this header, how far it came since.
+  // A reconnecting browser sends the same URL and, in this header, the last event that it received.
   const header = headers['last-event-id'];
   const seen = typeof header === 'string' && header !== '' ? header : (lastEventId ?? after);
   return { after: seen, start, types, recordId, includesRecord: include === 'record' };
@@ -149,22 +149,22 @@ class Stream {
     });
   }
 
-  /** Shows that the connection is alive, and moves the client's place on past events that it does not want. */
+  /** Shows that the connection is alive, and advances the client's position past events that it filters out. */
   ping(): void {
     if (this.#hasBegun) this.#write(`event: ping\ndata: \nid: ${this.#cursor}\n\n`);
   }
 
-  /** Ends it as the service stops. */
+  /** Ends the tail when the service stops. */
   interrupt(): void {
     this.end(retryIn(randomNumber() * RETRY_MS));
   }
 
-  /** Ends it after the time that the client wanted, at its place. */
+  /** Ends the tail after the time that the client asked for, at its position. */
   finish(): void {
     this.end(`event: return\ndata: \nid: ${this.#cursor}\n\n`);
   }
 
-  /** Ends it, unless it has ended; the client connects again after a time. */
+  /** Ends the tail, unless it has ended; the client reconnects after a time. */
   end(text: string): void {
     this.begin();
     if (!this.#response.writableEnded) this.#response.end(text);
@@ -174,20 +174,20 @@ class Stream {
     const response = this.#response;
     if (response.destroyed || response.writableEnded) return;
     response.write(message);
-    // Without the bytes that are sent as soon as this turn ends.
+    // Excludes the bytes that are sent at the end of this turn.
     if (response.writableLength > HELD_BYTES) response.destroy();
   }
 }
 
-/** The dependencies of tails besides those of calls. */
+/** The dependencies of tails in addition to those of calls. */
 export interface TailOptions {
   tails: EventTails;
   places: TailPlaces;
-  /** Aborted when the service has been told to stop. */
+  /** Aborted when the service is told to stop. */
   stopping: AbortSignal;
 }
 
-/** Answers the subscription to events. A failure goes into the stream if the client asked for one, else into the reply. */
+/** Answers the subscription to events. A failure is sent in the stream if the client wants this, else as the reply. */
 export const tailTransport = (
   calls: Calls,
   bodies: BodyReader,
@@ -199,7 +199,7 @@ export const tailTransport = (
   const { limits } = protection;
   stopping.addEventListener('abort', () => open.interrupt());
 
-  /** Opens the tail of a request, by the steps of a call until its input is parsed. */
+  /** Opens the tail of a request by the steps of a call until its input is parsed. */
   const follow = async (begun: BegunCall, request: Request, response: Response, stream: Stream): Promise<void> => {
     const isGet = request.method === 'GET';
     const { caller, payload } = await calls.admit(begun, operation, async () =>
@@ -247,7 +247,7 @@ export const tailTransport = (
     }
   };
 
-  /** Sends a failure as a message. tRPC's clients throw it, and connect again where it passes. */
+  /** Sends a failure as a message. tRPC's clients throw it, and reconnect if it is temporary. */
   const sendError = (response: Response, stream: Stream, thrown: unknown): void => {
     const { state } = response.locals;
     const failure = failureOf(thrown, state, failureContext);

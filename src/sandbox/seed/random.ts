@@ -32,21 +32,19 @@ export class Random {
     return min + Math.floor(this.fraction() * (max - min + 1));
   }
 
-  /** Whether something happens that does so with this probability. */
+  /** Whether an event of this probability happens. */
   chance(probability: number): boolean {
     return this.fraction() < probability;
   }
 
-  /** Any of the items. @throws TypeError when there are none */
+  /** Any of the items. @throws TypeError without items */
   pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new TypeError('nothing to pick from');
     return items[this.between(0, items.length - 1)] as T;
   }
 }
 
-/**
- * Draws from items of which the first is most frequent: the one at rank r is drawn in proportion to 1 / r (Zipf's law).
- */
+/** Draws from items, the most frequent first: the one at rank r is drawn in proportion to 1 / r (Zipf's law). */
 export const zipf = <T>(items: readonly T[]): ((random: Random) => T) => {
   const sums = new Float64Array(items.length);
   let total = 0;

@@ -12,8 +12,8 @@ import { distinct, Random, zipf } from './random.ts';
 import { slugOf } from '../../content/tag/slug.ts';
 
 /**
- * A language: lists of phrases. A phrase may name other lists in braces, to be replaced by one of their phrases. Every language
- * has these lists, and others that only its own phrases name.
+ * A language: lists of phrases. A phrase may name other lists in braces; one of their phrases replaces each name. Every
+ * language has these lists, and others that only its own phrases name.
  */
 export type Language = Record<Phrase, readonly string[]> & Record<string, readonly string[]>;
 
@@ -26,7 +26,7 @@ type Phrase =
   | 'bio'
   | 'location'
   | 'download'
-  /** Tags that a site has from its beginning, the most usual first. */
+  /** Tags that a site has from its beginning, the most frequent first. */
   | 'tag'
   /** Thousands of more special tags. */
   | 'rareTag';
@@ -41,7 +41,7 @@ export const languages: readonly Language[] = [japanese, japanese, chinese, chin
 
 const SLOT = /\{(\w+)\}/g;
 
-/** Makes up a text: one of the phrases of a list, with those that it names. */
+/** Composes a text: one of the phrases of a list, with those that it names. */
 export const compose = (language: Language, list: string, random: Random): string => {
   const phrases = language[list];
   if (!phrases) throw new TypeError(`no list "${list}"`);
@@ -50,7 +50,7 @@ export const compose = (language: Language, list: string, random: Random): strin
 
 const TAGS = 5000;
 
-/** The names of all seeded tags, the most frequent first. Every seed has the same: sites have one set of tags, too. */
+/** The names of all seeded tags, the most frequent first, the same for all seeds: a site has only one set of tags. */
 export const tagNames = (): string[] => {
   const names = new Map<string, string>();
   const add = (name: string): void => {
@@ -72,9 +72,9 @@ export interface SeedOptions {
   games: number;
   images: number;
   randomSeed: number;
-  /** Everything was published in the two years before. */
+  /** The latest date: all records were published in the two years before. */
   until: Date;
-  /** Which time is stored for what came about at this one, if not that: it must keep the order. Ids hold the latter. */
+  /** The time to store for an event at a time, if another: it must keep the order. Ids hold the original time. */
   dated?: (time: Date) => Date;
 }
 
@@ -114,7 +114,7 @@ const several = <T>(count: number, make: () => T): T[] => Array.from({ length: c
 const imageUrl = (random: Random, folder: string): string =>
   `https://images.example.com/${folder}/${random.nextUint32().toString(16).padStart(8, '0')}.webp`;
 
-/** When the users or records of a seed came about, about evenly far apart, and their ids, which sort alike. */
+/** The creation times of users or records of a seed, at about even intervals, and their ids, which sort alike. */
 export function* creations(options: SeedOptions, kind: Kind): Generator<{ id: string; createdAt: Date }> {
   const count = options[kind];
   const { begin, length } = periods[kind];
@@ -186,7 +186,7 @@ function* records<Own extends object>(
 
 /** The likes, dislikes, favorites and views of a record: a few of each on average, hundreds on rare hits. */
 const audience = (random: Random, userIds: readonly string[]) => {
-  // Of n² records, one is n times as popular as the least popular ones.
+  // Among n² records, one is n times as popular as the least popular ones.
   const popularity = 1 / Math.sqrt(1 - random.fraction());
   const users = (share: number): number => Math.min(Math.floor(popularity * share * random.fraction()), userIds.length);
   const choose = (count: number): string[] => distinct(count, () => random.pick(userIds));

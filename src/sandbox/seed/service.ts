@@ -13,21 +13,21 @@ import { Indexer } from '../../search/indexing/indexer.ts';
 import { insertUsers } from '../../user/service.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
 
-/** Rows that are stored in one transaction, with all that hangs on them: as many as an import stores. */
+/** Rows stored in one transaction, with all that depends on them: as many as an import stores. */
 const BATCH = 500;
 
-/** A seed that cannot be stored in this database. */
+/** The error for a seed that cannot be stored in this database. */
 export class SeedError extends Error {}
 
 /**
- * Fills a database with generated users, games and image posts. The same options give the same rows on every engine, except
- * for the ids of tags where some exist. Likes, favorites and tags are stored and counted. It stores batches, each atomically,
- * and may run beside a service. `onStored` is called with the number of rows of each batch.
- * @throws SeedError when the same seed is stored already, or no user exists who could publish
+ * Fills a database with generated users, games and image posts. The same options give the same rows on every engine,
+ * except for the ids of tags if some exist. Likes, favorites and tags are stored and counted. It stores batches, each
+ * atomically, and may run beside a service. Calls `onStored` with the number of rows of each batch.
+ * @throws SeedError if the same seed is already stored, or no user exists who could publish
  */
 export const seed = async (db: Database, options: SeedOptions, onStored: (rows: number) => void): Promise<void> => {
   await refuseRepetition(db, options);
-  // A long tail would keep searches of a service that runs from using the index.
+  // A long tail would keep searches of a running service from using the index.
   const indexer = new Indexer(db, searchKinds);
   const store = async <Row>(
     rows: Iterable<Row>,

@@ -3,7 +3,7 @@ import type { SearchKind } from '../document.ts';
 import { addGrams, gramOf, type GramSink, labelGram, NONE } from '../grams.ts';
 import type { StoredText } from '../segment.ts';
 
-/** In place of the first character of a label, whose second one is its number. */
+/** Replaces the first character of a label; the second one is its number. */
 const LABEL = NONE + 1;
 const FIRST_SLOTS = 2 ** 12;
 
@@ -12,12 +12,12 @@ const hashOf = (first: number, second: number): number => {
   return mixed ^ (mixed >>> 15);
 };
 
-/** Numbers grams in the order in which they first come, without making strings of them. */
+/** Numbers grams in the order of their first occurrence, without building strings. */
 class GramNumbers {
   readonly #firsts: number[] = [];
   readonly #seconds: number[] = [];
   readonly #labels = new Map<string, number>();
-  /** A hash table of the numbers, plus one. */
+  /** A hash table of the numbers plus one. */
   #slots = new Uint32Array(FIRST_SLOTS);
 
   get length(): number {
@@ -43,12 +43,12 @@ class GramNumbers {
     return number;
   }
 
-  /** Whether it is told where a gram stands in a document. */
+  /** Whether a gram has positions in documents. */
   hasPositions(number: number): boolean {
     return this.#seconds[number] !== NONE && this.#firsts[number] !== LABEL;
   }
 
-  /** All of them, by their numbers. */
+  /** All grams as texts, by their numbers. */
   texts(): string[] {
     const labels = [...this.#labels.keys()];
     return this.#firsts.map((first, number) => {
@@ -57,7 +57,7 @@ class GramNumbers {
     });
   }
 
-  /** Where a gram is in the table, or goes. */
+  /** The slot of a gram in the table, or the slot for it. */
   #slotOf(first: number, second: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = hashOf(first, second) & mask; ; slot = (slot + 1) & mask) {
@@ -75,10 +75,10 @@ class GramNumbers {
 }
 
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
-/** Among the units of UTF-16, in the order of UTF-8. */
+/** The rank of a UTF-16 unit in the order of UTF-8. */
 const rankOf = (unit: number): number => (isSurrogate(unit) ? unit + 0x1_0000 : unit);
 
-/** Compares texts as their bytes in UTF-8 compare. */
+/** Compares texts by their bytes in UTF-8. */
 const compareAsBytes = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
@@ -89,21 +89,21 @@ const compareAsBytes = (a: string, b: string): number => {
 };
 
 /**
- * Makes the postings of documents: first all are counted, then all are added, in the same order. There are millions, so
- * they are kept as numbers, in as much memory as they need.
+ * Builds the postings of documents: all are counted first, then all are added in the same order. Millions exist, so
+ * they are stored as numbers, in exactly the memory that they need.
  */
 export class PostingBuilder {
   readonly #kind: SearchKind;
   readonly #grams = new GramNumbers();
-  /** By the number of a gram: how many postings it has, the document of the last one plus one, where its next one goes. */
+  /** By the number of a gram: its posting count, the document of its last posting plus one, and its next place. */
   readonly #counts: number[] = [];
   readonly #lastDocs: number[] = [];
   readonly #nexts: number[] = [];
   #n = 0;
-  /** Of each posting, gram by gram, the document and the position. */
+  /** The document and the position of each posting, gram by gram. */
   #docs = new Uint32Array();
   #positions = new Uint32Array();
-  /** The document at hand. */
+  /** The current document. */
   #doc = 0;
   readonly #counting: GramSink = {
     add: (first, second) => this.#count(this.#grams.of(first, second)),
@@ -133,14 +133,14 @@ export class PostingBuilder {
     this.#n += 1;
   }
 
-  /** Whether a gram that occurs in the document at hand is another posting. */
+  /** Whether an occurrence of a gram in the current document is a new posting. */
   #isNew(gram: number): boolean {
     if (this.#lastDocs[gram] === this.#doc + 1) return this.#grams.hasPositions(gram);
     this.#lastDocs[gram] = this.#doc + 1;
     return true;
   }
 
-  /** Once all are counted. */
+  /** Allocates memory after all postings were counted. */
   allocate(): void {
     this.#docs = new Uint32Array(this.#n);
     this.#positions = new Uint32Array(this.#n);
@@ -165,7 +165,7 @@ export class PostingBuilder {
     this.#nexts[gram] = next + 1;
   }
 
-  /** The posting list of each gram in a segment of `size` documents, in the order of the grams' bytes. */
+  /** The posting list of each gram in a segment of `size` documents, sorted by the bytes of the grams. */
   *blocks(size: number): Generator<{ gram: string; data: Buffer }> {
     const sorted = [...this.#grams.texts().entries()].toSorted(([, a], [, b]) => compareAsBytes(a, b));
     for (const [number, gram] of sorted) yield { gram, data: this.#block(number, size) };

@@ -10,28 +10,28 @@ import { Indexer } from './indexer.ts';
 import { documentOf, readRecords, type IndexedRecord, selectRecords } from './rebuild.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 
-/** A record that searches do not find as it is. */
+/** A record that searches do not find in its current form. */
 export interface Unindexed {
   id: Bytes;
-  /** Whether the index holds nothing of it. */
+  /** Whether the index lacks the record completely. */
   isMissing: boolean;
 }
 
-/** How often a record is looked at: in between, it may have changed after the index was read, or the other way round. */
+/** How often a record is checked: it may change between the reads of the index and of the record. */
 const ROUNDS = 3;
 const READ_AT_ONCE = 256;
 
-/** How many records all of these kinds have. */
+/** The number of records of all these kinds. */
 export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
   let n = 0;
   for (const { table } of kinds) n += await repositoryOf(table)(db).count();
   return n;
 };
 
-/** The row as this version would have stored it: earlier ones normalise some texts otherwise. */
+/** The row as this version would store it: earlier ones normalise some texts differently. */
 const asWritten = (row: IndexedRecord): IndexedRecord => ({ ...row, searchText: normalise(row.searchText) });
 
-/** The records among these that the index lacks or holds in another form. */
+/** The records among these that the index lacks or contains in another form. */
 const compare = (kind: SearchKind, index: Fingerprints, rows: readonly IndexedRecord[]): Unindexed[] =>
   rows.flatMap((row) => {
     const due = asWritten(row);
@@ -51,8 +51,8 @@ const readById = (
 };
 
 /**
- * The records of a kind that the index lacks, or holds in another form. Safe beside a service that writes. For an index that
- * is still being built: none. `onChecked` is called with the number of records checked since the last call.
+ * The records of a kind that the index lacks or contains in another form; none if the index is still being built. Safe
+ * beside a service that writes. `onChecked` is called with the number of records checked since the last call.
  */
 export const findUnindexed = async (
   db: WorkloadPool,
@@ -101,12 +101,12 @@ export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonl
   );
 };
 
-/** Few at once, since calls that change these records wait for the locks. */
+/** Small, since calls that change these records wait for the locks. */
 const RENEWED_AT_ONCE = 100;
 
 /**
- * Stores and indexes the search texts of a kind as this version normalises them, where an earlier one did otherwise. Safe
- * beside a running service. @throws the reason of the signal, between two transactions
+ * Stores and indexes the search texts of a kind as this version normalises them, if an earlier one did so differently.
+ * Safe beside a running service. @throws the reason of the signal, between two transactions
  */
 export const renormalise = async (
   db: WorkloadPool,

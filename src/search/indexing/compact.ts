@@ -15,30 +15,30 @@ const BLOCKS_AT_ONCE = 128;
 const DOCUMENTS_AT_ONCE = 32;
 const KEYS_AT_ONCE = 4096;
 
-/** Segments about to be replaced by one, and what becomes of their documents. */
+/** Segments to be replaced by one, and the new places of their documents. */
 export interface Merged {
   inputs: readonly Segment[];
-  /** For each input the new numbers of its documents. */
+  /** For each input, the new numbers of its documents. */
   numbers: readonly Uint32Array[];
-  /** Undefined when no document is left. */
+  /** Undefined if no documents remain. */
   output: number | undefined;
 }
 
 interface Order {
-  /** Joined and sorted. */
+  /** Sorted and concatenated. */
   keys: Uint8Array;
   numbers: Uint32Array[];
-  /** For each new number the input and the number there. */
+  /** For each new number, the input and the number in it. */
   origins: { input: Uint8Array; doc: Uint32Array };
 }
 
-/** The keys of a segment, joined and sorted. */
+/** The keys of a segment, sorted and concatenated. */
 export const readKeys = async (reader: Reader, { id }: Segment): Promise<Uint8Array> => {
   const rows = await segmentKeysIn(reader).find({ where: { segment: id }, order: { chunk: 'ASC' } });
   return Buffer.concat(rows.map(({ data }) => data));
 };
 
-/** The documents of segments in the order of their keys, without those that were taken out. */
+/** The documents of segments in the order of their keys, without removed ones. */
 const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readonly Segment[]): Promise<Order> => {
   const keysOf: Uint8Array[] = [];
   const numbers: Uint32Array[] = [];
@@ -64,7 +64,7 @@ const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readon
       .toSorted((a, b) => Buffer.compare(a.key, b.key));
     if (!first) break;
     const { input } = first;
-    // Most segments follow one another, so that long stretches come of one.
+    // Segments mostly do not overlap, so that long runs of documents come from one segment.
     const isNext = (key: Uint8Array): boolean => !second || Buffer.compare(key, second.key) <= 0;
     for (let key = headKey(input); key && isNext(key); key = headKey(input)) {
       const { [input]: doc = 0 } = heads;
@@ -84,7 +84,7 @@ const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readon
   return { keys: keys.subarray(0, n * KEY_BYTES), numbers, origins };
 };
 
-/** The blocks of documents, numbered in the order they come in. */
+/** The blocks of documents, which are numbered in the given order. */
 export async function* blocksOfDocuments(kind: SearchKind, documents: readonly StoredText[]): AsyncGenerator<NewBlock> {
   const builder = new PostingBuilder(kind);
   for (const [doc, document] of documents.entries()) {
@@ -101,7 +101,7 @@ export async function* blocksOfDocuments(kind: SearchKind, documents: readonly S
 
 type StoredBlock = Pick<BlockRow, 'gram' | 'data'>;
 
-/** All blocks of a segment, by their grams. SQL: merges read all of the index by it. */
+/** All blocks of a segment, by their grams. SQL: merges use it to read all of the index. */
 export async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerator<StoredBlock> {
   let last = Buffer.alloc(0);
   for (;;) {
@@ -116,7 +116,7 @@ export async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerat
   }
 }
 
-/** The blocks of several segments as those of one. */
+/** Merges the blocks of several segments into those of one. */
 async function* mergedBlocks(
   reader: Reader,
   inputs: readonly Segment[],
@@ -144,7 +144,7 @@ async function* mergedBlocks(
   }
 }
 
-/** Writes one segment, of the next level by default, that holds what these do, all of one level. @throws Superseded */
+/** Writes a segment, by default of the next level, that merges these segments of one level. @throws Superseded */
 export const mergeSegments = async (
   reader: Reader,
   store: SearchStore,
@@ -159,7 +159,7 @@ export const mergeSegments = async (
   const output = await writer.begin(level, keys);
   if (inputs.every((input) => input.level > 0)) await writer.addBlocks(output, mergedBlocks(reader, inputs, order));
   else {
-    // Once: what the segments are merged into holds no texts.
+    // Texts are read only once: the merged segment contains none.
     const texts: StoredText[][] = [];
     for (const input of inputs) texts.push(await readTexts(reader, input));
     const documents = Array.from(
@@ -171,7 +171,7 @@ export const mergeSegments = async (
   return { inputs, numbers, output };
 };
 
-/** Takes documents out of a segment from the next generation on. @throws Superseded when it is not as it was */
+/** Removes documents from a segment from the next generation on. @throws Superseded if the segment was changed */
 export const removeDocuments = async (
   tx: Transaction,
   segment: Pick<Segment, 'id' | 'removals'>,
@@ -187,18 +187,18 @@ export const removeDocuments = async (
   await removalsIn(tx).insert({ segment: id, removal, docs: removed });
 };
 
-/** Begins a new generation. Each change of segments begins with it, since it locks the kind. */
+/** Begins a new generation. Each change of segments starts with this, since it locks the kind. */
 export const beginGeneration = (tx: Transaction, kind: SearchKind): Promise<UpdateResult> =>
   searchKindsIn(tx).increment({ kind: kind.code }, 'generation', 1);
 
-/** Makes searches use a built segment. @throws Superseded when it was abandoned, and perhaps deleted, meanwhile */
+/** Makes searches use a built segment. @throws Superseded if it was abandoned, and perhaps deleted, meanwhile */
 export const activateSegment = async (tx: Transaction, segment: number): Promise<void> => {
   const which = { id: segment, state: segmentState.building };
   const { affected } = await segmentsIn(tx).update(which, { state: segmentState.live });
   if (affected === 0) throw new Superseded();
 };
 
-/** Puts the merged segment in the place of its inputs, which are `state`. @throws Superseded when one is not any more */
+/** Replaces segments with this `state` by the merged one. @throws Superseded if one no longer has the state */
 export const replaceSegments = async (
   tx: Transaction,
   { inputs, numbers, output }: Merged,
@@ -213,7 +213,7 @@ export const replaceSegments = async (
   if (retired.affected !== ids.length) throw new Superseded();
   if (output === undefined) return;
   if (state === segmentState.live) await activateSegment(tx, output);
-  // Documents removed while the segment was being written.
+  // Documents that were removed while the segment was being written.
   const removed: number[] = [];
   for (const [index, input] of inputs.entries()) {
     const removals = rows.find(({ id }) => id === input.id)?.removals ?? 0;

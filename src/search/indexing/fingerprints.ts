@@ -8,8 +8,8 @@ import { keyAt, lowerBound, readSegments, type Segment, splitLabels, type Stored
 import { SearchStore } from '../store.ts';
 import { readBlocks, readKeys } from './compact.ts';
 
-// The index holds a document spread over the blocks of all its grams. A sum of hashes is computed in one pass through the
-// blocks, and again from the document itself. If the sums are equal, so are the contents, but for one case in 2³².
+// The index spreads a document over the blocks of all its grams. A sum of hashes is computed in one pass through the
+// blocks, and again from the document itself. If the sums are equal, so are the contents, except in one case in 2³².
 
 const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
@@ -22,7 +22,7 @@ const hashOf = (gram: string): number => {
   return hash;
 };
 
-/** The hash of a gram at a position. The position is mixed in twice: otherwise neighbours differ in the lowest bits only. */
+/** The hash of a gram at a position, which is mixed in twice: otherwise, neighbours only differ in the lowest bits. */
 const addend = (hash: number, position: number): number => mix(mix(hash, position + 1), hash >>> 15);
 
 /** The fingerprint of a document of a kind, as if it were indexed. */
@@ -70,11 +70,11 @@ interface Summed {
   sums: Uint32Array;
 }
 
-/** The fingerprints of all documents that the index of a kind holds at one moment. */
+/** The fingerprints of all documents that the index of a kind contains at one moment. */
 export class Fingerprints {
   readonly #db: WorkloadPool;
   readonly #kind: SearchKind;
-  /** The sums so far: segments never change. */
+  /** The sums so far, which stay valid since segments never change. */
   readonly #known = new Map<number, Summed>();
   #segments: { summed: Summed; removed: Set<number> }[] = [];
   #tail = new Map<string, number>();
@@ -84,12 +84,12 @@ export class Fingerprints {
     this.#kind = kind;
   }
 
-  /** Reads the index as it is now. Returns whether it is complete: one that is being built is not. */
+  /** Reads the current index. Returns whether it is complete: one that is still being built is not. */
   async read(): Promise<boolean> {
     const { code } = this.#kind;
     const state = await searchKindsIn(this.#db).findOneBy({ kind: code });
     if (!state?.ready) return false;
-    // Before the segments, which what waits in it may become meanwhile.
+    // The tail is read before the segments, since its rows may become segments meanwhile.
     const tail = await tailIn(this.#db).find({ where: { kind: code }, order: { id: 'ASC' } });
     this.#tail = new Map(
       tail.map(({ docKey: key, text, labels }) => [
@@ -115,7 +115,7 @@ export class Fingerprints {
     return { keys, sums: Uint32Array.from(documents, (document) => fingerprintOf(this.#kind, document)) };
   }
 
-  /** The fingerprint that the index holds of the document with this key, undefined for none. */
+  /** The fingerprint of the document with this key in the index; undefined if it is missing. */
   of({ key }: Pick<Document, 'key'>): number | undefined {
     const waiting = this.#tail.get(Buffer.from(key).toString('latin1'));
     if (waiting !== undefined) return waiting;

@@ -12,7 +12,7 @@ import type { SearchStore } from '../store.ts';
 
 const DELETED_AT_ONCE = 512;
 
-/** Where segments hold records that are replaced. */
+/** Finds replaced records in the segments. */
 const findReplaced = async (
   store: SearchStore,
   segments: readonly Segment[],
@@ -30,9 +30,9 @@ const findReplaced = async (
 };
 
 /**
- * Moves rows of the tail, `most` at most and none when there are fewer than `least`, into a segment of level 0. Returns
- * whether it did.
- * @throws Superseded when another process did
+ * Moves up to `most` rows of the tail into a segment of level 0, or none if fewer than `least` exist. Returns whether
+ * it moved any.
+ * @throws Superseded if another process did
  */
 export const flushTail = async (
   db: WorkloadPool,
@@ -50,7 +50,7 @@ export const flushTail = async (
   const replaced = await findReplaced(
     store,
     segments,
-    // A row that replaces nothing may stand before one in this batch that does.
+    // In this batch, a row that replaces nothing may precede one that does.
     documents.filter(({ replaces }) => replaces).map((row) => row.docKey),
   );
   await db.transaction(async (tx) => {
@@ -76,9 +76,9 @@ export const flushTail = async (
 const byKey = (a: Document, b: Document): number => Buffer.compare(a.key, b.key);
 
 /**
- * Adds documents of new records to the index, from the commit of this transaction on, as `enqueueDocuments` does. Many documents
- * become segments at once: in the tail they would be written twice, read and deleted. It locks the segments of
- * the kind until the transaction ends, so call it late, once for each kind.
+ * Adds documents of new records to the index, from the commit of this transaction on, like `enqueueDocuments`. Many
+ * documents become segments at once: in the tail, they would be written twice, read and deleted. It locks the segments
+ * of the kind until the transaction ends, so call it late, and once for each kind.
  */
 export const addDocuments = async (
   tx: Transaction,
@@ -86,7 +86,7 @@ export const addDocuments = async (
   documents: readonly Document[],
   { run } = defaultSizes,
 ): Promise<void> => {
-  // Small segments would stay small when they are merged, and searches look at each.
+  // Small segments would stay small after merging, and searches look at each one.
   if (documents.length < run / 2) {
     await enqueueDocuments(tx, kind, documents, false);
     return;

@@ -9,7 +9,7 @@ import { LEASE_MS } from './segment-writer.ts';
 
 const ROWS_AT_ONCE = 1000;
 
-/** Deletes a segment's rows of an entity, by and by, in the order of a column. */
+/** Deletes a segment's rows of an entity in batches, in the order of a column. */
 const deleteRows = async (db: WorkloadPool, entity: string, column: string, segment: number): Promise<void> => {
   const rowsIn = repositoryOf<Record<string, Bytes | number>>(entity);
   for (;;) {
@@ -27,7 +27,7 @@ const deleteRows = async (db: WorkloadPool, entity: string, column: string, segm
   }
 };
 
-/** Deletes segments that were replaced more than `graceMs` ago, and unfinished ones whose builder is gone. */
+/** Deletes segments that were replaced more than `graceMs` ago, and unfinished segments without an active builder. */
 export const collectGarbage = async (db: WorkloadPool, { code }: SearchKind, graceMs: number): Promise<void> => {
   const { building, dead } = segmentState;
   const now = currentTime();

@@ -15,12 +15,12 @@ import { defaultSizes, readSegments, type Segment, type Sizes } from '../segment
 import { SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
-/** The pause after a turn that found nothing to do. */
+/** The pause after a turn that found no work. */
 const QUIET_MS = 8000;
 const FAULT_PAUSE_MS = 10_000;
-/** To find replaced documents takes little; searches have a cache of their own. */
+/** Finding replaced documents takes little memory; searches have a separate cache. */
 const CACHE_BYTES = 8 * 2 ** 20;
-/** Segments of this level are not merged any more. */
+/** Segments of this level are not merged any further. */
 const MAX_LEVEL = 2;
 
 interface Due {
@@ -31,10 +31,10 @@ interface Due {
 }
 
 /**
- * Flushes the tail of changes into segments, and merges segments, so that searches read little. A tail that is long enough
- * becomes a segment of level 0; several segments of a level become one of the next. Any number of processes may run an
- * indexer. A lease lets one of them work on a kind at a time, which only saves work: each step checks and replaces its
- * segments in one transaction, so that a second process changes nothing.
+ * Flushes the tail of changes into segments, and merges segments, so that searches read little. A tail of sufficient
+ * length becomes a segment of level 0; several segments of a level become one of the next. Any number of processes may
+ * run an indexer. A lease lets only one of them work on a kind at a time, which merely saves work: each step checks and
+ * replaces its segments in one transaction, so that a second process changes nothing.
  */
 export class Indexer {
   readonly #db: WorkloadPool;
@@ -76,7 +76,7 @@ export class Indexer {
     return this.#job.close();
   }
 
-  /** Does all that is due, unless another process does. Returns whether something was. */
+  /** Does all work that is due, unless another process does. Returns whether it did any. */
   async work(): Promise<boolean> {
     let hasWorked = false;
     for (const kind of this.#kinds) {
@@ -90,21 +90,21 @@ export class Indexer {
   }
 
   /**
-   * Rebuilds the index of a kind, once no other process works on it. `onIndexed` is called with the number of records added
-   * since the last call.
-   * @throws Superseded when another process took over, since this one was suspended for long
+   * Rebuilds the index of a kind, once no other process works on it. `onIndexed` is called with the number of records
+   * added since the last call.
+   * @throws Superseded if another process took over, since this one was suspended for long
    */
   async reindex(kind: SearchKind, onIndexed?: (records: number) => void): Promise<void> {
     while (!(await this.#hold(kind))) await sleep(IDLE_MS, undefined, { signal: this.#job.signal });
     await this.#rebuild(kind, onIndexed);
-    // Until it is in a segment, the tail hides records that were read twice.
+    // Until the tail is in a segment, it hides records that were read twice.
     while (await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1));
     await this.#release(kind);
   }
 
   /**
-   * Removes from the index what is left of texts that were replaced or deleted before: rewrites the segments that hold some,
-   * and deletes what was replaced once no search reads it, which takes as long as `graceMs`.
+   * Removes remains of replaced or deleted texts from the index: rewrites the segments that contain some, and deletes
+   * the old segments once no search reads them, which takes `graceMs`.
    */
   async purge(): Promise<void> {
     for (const kind of this.#kinds) {
@@ -126,14 +126,14 @@ export class Indexer {
         for (const segment of stale) if (segment.level > 0) await this.#replace(kind, [segment], segment.level);
         return;
       } catch (error) {
-        // Another process has changed these segments: it may have left some out.
+        // Another process changed these segments and may have skipped some.
         if (!(error instanceof Superseded)) throw error;
         await this.#takeOver(kind);
       }
     }
   }
 
-  /** Flushes all of the tail that is there by now. */
+  /** Flushes all rows that are in the tail now. */
   async #flushAll(kind: SearchKind): Promise<void> {
     const { code } = kind;
     const last = (await tailIn(this.#db).maximum('id', { kind: code })) ?? 0;
@@ -141,12 +141,12 @@ export class Indexer {
       await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1);
   }
 
-  /** Holds the lease of a kind: at once when it is free, or taken from another process after a while. */
+  /** Takes the lease of a kind: at once if it is free, or from another process after a while. */
   async #takeOver(kind: SearchKind): Promise<void> {
     const until = currentTime() + LEASE_MS;
     while (!(await this.#hold(kind))) {
       if (currentTime() < until) await sleep(IDLE_MS, undefined, { signal: this.#job.signal });
-      // The other one finds out at its next step, and begins it again later.
+      // The other process detects this at its next step, and later starts again.
       else await this.#db.transaction((tx) => searchKindsIn(tx).update({ kind: kind.code }, { heldUntil: 0 }));
     }
   }
@@ -176,7 +176,7 @@ export class Indexer {
     return affected === 1;
   }
 
-  /** Does the next thing that is due. Returns whether there may be more. */
+  /** Does the next step that is due. Returns whether more may be due. */
   async #step(kind: SearchKind): Promise<boolean> {
     const due = await this.#due(kind);
     const { run, fanout } = this.#sizes;
@@ -195,7 +195,7 @@ export class Indexer {
     return true;
   }
 
-  /** The work that is due. SQL: each process asks every few seconds for each kind, so all counts come by one statement. */
+  /** The work that is due. SQL: each process asks every few seconds per kind, so one statement reads all counts. */
   async #due(kind: SearchKind): Promise<Due[]> {
     const now = currentTime();
     const { building, live, dead } = segmentState;
@@ -215,7 +215,7 @@ export class Indexer {
     await this.#replace(kind, inputs);
   }
 
-  /** Replaces segments by one that holds what these do, of the next level by default. @throws Superseded */
+  /** Replaces segments by one that merges them, by default of the next level. @throws Superseded */
   async #replace(kind: SearchKind, inputs: readonly Segment[], level?: number): Promise<void> {
     const writer = this.#writer(kind);
     const merged = await mergeSegments(this.#db, this.#store, kind, writer, inputs, level);
@@ -228,7 +228,7 @@ export class Indexer {
   #writer(kind: SearchKind): SegmentWriter {
     return new SegmentWriter(this.#db, kind, this.#holder, async () => {
       this.#job.signal.throwIfAborted();
-      // Records keep coming while a big segment is written.
+      // Records are still added while a big segment is written.
       while (await flushTail(this.#db, this.#store, kind, this.#sizes.run));
     });
   }

@@ -1,17 +1,17 @@
 import { type Block, encodeBlock, skipPositions } from '../block.ts';
 
-/** Stands for a document that is not taken over. */
+/** Represents a document that is not copied. */
 export const DROPPED = 0xffff_ffff;
 
-/** A block to be merged, and which number each of its segment's documents gets. */
+/** A block to merge, and the new number of each document of its segment. */
 export interface MergeInput {
   block: Block;
   numbers: Uint32Array;
 }
 
 /**
- * The postings of several blocks; where their positions are, by the index of each. No objects: there are millions. Used
- * again for the next gram, since what is thrown away outside of the heap is long there.
+ * The postings of several blocks, with the places of their positions in each block. It uses no objects, since millions
+ * of postings exist. It is reused for the next gram, since memory outside the heap is freed late.
  */
 class Postings {
   n = 0;
@@ -22,7 +22,7 @@ class Postings {
   #ends = new Uint32Array();
   #ordered = { docs: new Uint32Array(), ends: new Uint32Array() };
 
-  /** Empties it, with capacity for `most`. */
+  /** Empties it, and ensures a capacity of `most`. */
   cleared(most: number): this {
     this.n = 0;
     this.isRising = true;
@@ -46,7 +46,7 @@ class Postings {
     this.#ends[index] = end;
   }
 
-  /** The postings in this order: their documents, and their positions one after the other; until it is cleared. */
+  /** The postings in this order: their documents, and their positions concatenated. Valid until it is cleared. */
   inOrder(order: Uint32Array | undefined, sources: readonly Uint8Array[]) {
     const at = (place: number): number => (order ? (order[place] ?? 0) : place);
     const docs = this.#ordered.docs.subarray(0, this.n);
@@ -92,10 +92,12 @@ const mergeDocs = (inputs: readonly MergeInput[]): Uint32Array => {
   return docs.subarray(0, n).toSorted();
 };
 
-/** Nothing else runs while blocks are merged. */
+/** Shared, since merging blocks is synchronous. */
 const merging = new Postings();
 
-/** The blocks of one gram in several segments as one in a segment of `size`. Undefined if no document is left. */
+/**
+ * Merges the blocks of a gram in several segments into one of a segment of `size`. Undefined if no documents remain.
+ */
 export const mergeBlocks = (inputs: readonly MergeInput[], size: number): Buffer | undefined => {
   if (!inputs.some(({ block }) => block.hasPositions)) {
     const docs = mergeDocs(inputs);
@@ -114,7 +116,7 @@ export const mergeBlocks = (inputs: readonly MergeInput[], size: number): Buffer
     }
   }
   if (postings.n === 0) return undefined;
-  // Most segments follow one another.
+  // Segments mostly do not overlap.
   const order = postings.isRising
     ? undefined
     : Uint32Array.from({ length: postings.n }, (_, index) => index).toSorted(

@@ -27,8 +27,8 @@ export interface IndexedRecord {
 }
 
 /**
- * The query of what the documents of a kind's records are made of, without conditions. SQL: the ids of tags may come of a
- * subquery.
+ * The query of the record columns that documents are built from, without conditions. SQL: the ids of tags may come from
+ * a subquery.
  */
 export const selectRecords = ({ table, tagIds, typeColumn }: SearchKind): string => {
   const columns = ['id', 'created_at AS createdAt', 'search_text AS searchText'];
@@ -43,14 +43,14 @@ export const documentOf = ({ hasTerms }: SearchKind, row: IndexedRecord): Docume
   labels: labelsOf(row.type, listFromDb(row.tagIds ?? '')),
 });
 
-/** The records of a kind after this id, by their ids. */
+/** The records of a kind after this id, in the order of their ids. */
 export const readRecords = (db: WorkloadPool, kind: SearchKind, after: Bytes): Promise<IndexedRecord[]> =>
   db.read<IndexedRecord>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
 
 /**
- * Builds the segments of a kind anew from its records, beside the service and beside searches, which use the old ones to
- * the end. Records that change meanwhile are in the tail, or in segments made of it, and count instead.
- * @throws Superseded when another process took the lease
+ * Rebuilds the segments of a kind from its records, beside the service and beside searches, which use the old ones
+ * until the end. Records that change meanwhile are in the tail or in segments made from it, and take precedence.
+ * @throws Superseded if another process took the lease
  */
 export const rebuild = async (
   db: WorkloadPool,
@@ -91,7 +91,7 @@ export const rebuild = async (
   }
   await writer.publish(async (tx) => {
     await beginGeneration(tx, kind);
-    // Rows of the tail may stand for records that were read here, too.
+    // Rows of the tail may also represent records that were read here.
     await tailIn(tx).update({ kind: kind.code }, { replaces: true });
     const live = await readSegments(tx, kind);
     const newer = live.filter(({ id }) => !before.has(id));
@@ -124,7 +124,7 @@ const outputOf = ({ inputs, output }: Merged): Segment => {
   };
 };
 
-/** The documents of a segment that other segments hold, too. */
+/** The documents of a segment that other segments also contain. */
 const findAgain = async (store: SearchStore, segment: Segment, others: readonly Segment[]): Promise<number[]> => {
   const found: number[] = [];
   for (const other of others) {

@@ -6,15 +6,15 @@ import type { Document, SearchKind } from '../document.ts';
 import { searchKindsIn, segmentsIn, segmentState, segmentTextsIn } from '../entity.ts';
 import { CHUNK_KEYS, encodeTexts, keyAt } from '../segment.ts';
 
-/** The greatest random number that Node makes, and engines and drivers take, as an integer. */
+/** The largest random number that Node generates, and that engines and drivers accept, as an integer. */
 const RANDOM_LIMIT = 2 ** 48 - 1;
-/** How long the holder of a kind's lease may be silent. */
+/** How long the lease holder of a kind may be inactive. */
 export const LEASE_MS = 30_000;
-/** Blocks in a transaction: on SQLite, others wait for it. */
+/** Blocks per transaction: on SQLite, other writers wait for it. */
 const BLOCKS_AT_ONCE = 512;
 const LONG_BLOCK_BYTES = 8192;
 
-/** Another process did the work, or may do it. Nothing is lost: the transaction under way stores nothing. */
+/** Another process did the work or may do it. Nothing is lost: the current transaction stores nothing. */
 export class Superseded extends Error {}
 
 export const randomId = (): number => randomInt(1, RANDOM_LIMIT);
@@ -26,7 +26,7 @@ export interface NewBlock {
 
 const isLong = ({ data }: { data: Buffer }): boolean => data.length > LONG_BLOCK_BYTES;
 
-/** Stores a segment without what it says of its documents; `keys` are joined and sorted. Returns its id. */
+/** Stores a segment without its documents' contents; `keys` are sorted and concatenated. Returns its id. */
 export const insertSegment = async (
   tx: Transaction,
   kind: SearchKind,
@@ -56,14 +56,14 @@ export const insertSegment = async (
   return id;
 };
 
-/** Stores a segment of level 0 that counts at once: new documents, sorted by their keys. */
+/** Stores an active segment of level 0: new documents, sorted by their keys. */
 export const insertTexts = async (tx: Transaction, kind: SearchKind, documents: readonly Document[]): Promise<void> => {
   const keys = Buffer.concat(documents.map(({ key }) => key));
   const segment = await insertSegment(tx, kind, { level: 0, state: segmentState.live, builder: 0, keys });
   await segmentTextsIn(tx).insert({ segment, data: encodeTexts(documents) });
 };
 
-/** Stores segments bit by bit, beside everything else; they count once `publish` says so. */
+/** Stores segments in small transactions beside other work; searches use them once `publish` activates them. */
 export class SegmentWriter {
   readonly #db: WorkloadPool;
   readonly #kind: SearchKind;
@@ -95,7 +95,7 @@ export class SegmentWriter {
       const rows = batch.map(({ gram, data }) => ({ segment, gram: Buffer.from(gram), data }));
       batch = [];
       return this.#step(async (tx) => {
-        // A segment whose builder was given up must not grow again.
+        // A segment with an abandoned builder must not grow again.
         await this.#assertBuilding(tx);
         await insertRows(
           tx,
@@ -112,7 +112,7 @@ export class SegmentWriter {
     if (batch.length > 0) await flush();
   }
 
-  /** Stores in one transaction, by `write`, what is built. */
+  /** Runs `write` in one transaction, which stores what was built. */
   async publish(write: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.#step(write);
   }

@@ -1,4 +1,4 @@
-/** Colors as `#rrggbb`, and how well they are told apart: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
+/** Colors as `#rrggbb`, and their contrast: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
 
 type Channels = [red: number, green: number, blue: number];
 
@@ -23,7 +23,7 @@ const luminance = (color: string): number => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
-/** From 1, the same, to 21, black on white. */
+/** From 1 (equal colors) to 21 (black on white). */
 export const contrast = (one: string, other: string): number => {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].toSorted((a, b) => a - b);
   return (lighter + 0.05) / (darker + 0.05);
@@ -35,11 +35,11 @@ export const mix = (one: string, share: number, other: string): string => {
   return colorOf(channelsOf(one).map((channel, i) => channel * share + (rest[i] as number) * (1 - share)) as Channels);
 };
 
-/** Black or white, whichever reads better on a color: one of them always has a contrast of 4.58 or more. */
+/** Black or white, the one with the better contrast on a color: it is always 4.58 or more. */
 export const inkOn = (color: string): string =>
   contrast('#000000', color) > contrast('#ffffff', color) ? '#000000' : '#ffffff';
 
-/** The shade nearest to a color, on its way to black or white, that reads as text on all of these grounds. */
+/** The shade nearest to a color, towards black or white, that is legible as text on all of these grounds. */
 export const legible = (color: string, grounds: readonly string[], end: '#000000' | '#ffffff'): string => {
   for (let percent = 100; percent > 0; percent -= 1) {
     const shade = mix(color, percent / 100, end);

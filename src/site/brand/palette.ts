@@ -1,6 +1,6 @@
 import { inkOn, legible, mix } from './contrast.ts';
 
-/** Neutral colors of the pages, for each scheme; `soft` grounds are those of badges and notes. */
+/** Neutral colors of the pages, for each scheme; badges and notes have `soft` grounds. */
 const NEUTRAL = {
   light: {
     ground: '#ffffff',
@@ -37,8 +37,8 @@ export type Palette = Record<
 >;
 
 /**
- * The colors of a scheme. `brand` is the operator's color as it is, for surfaces, with `brand-ink` on it; `accent` is the
- * shade of it that reads as text on every ground.
+ * The colors of a scheme. `brand` is the operator's color, unchanged, for surfaces, with `brand-ink` on it; `accent` is
+ * the shade of it that is legible as text on every ground.
  */
 export const paletteOf = (brand: string, scheme: 'light' | 'dark'): Palette => {
   const neutral = NEUTRAL[scheme];

@@ -11,7 +11,7 @@ import {
 } from '../../../contract/index.ts';
 import { issuesOf } from '../../../contract/issues.ts';
 
-/** All that there is to know of a reason. Texts are sentences in Markdown of which only code spans are used. */
+/** All facts about a reason. Texts are sentences in Markdown that use only code spans. */
 export interface Explanation {
   /** `data.reason` */
   reason: Reason;
@@ -19,29 +19,29 @@ export interface Explanation {
   status: number;
   /** `data.code`, a code of tRPC's. */
   code: string;
-  /** `code`, a number as JSON-RPC has them. */
+  /** `code`, a number in the style of JSON-RPC. */
   number: number;
   /** The error message. */
   message: string;
   /** The hint, in a line; a reply may have a more precise one. */
   hint: string;
-  /** When this happens. */
+  /** The circumstances in which this happens. */
   cause: string;
   /** How to fix it. */
   fix: string;
   /** Whether it helps to send the same request again: one of a few values, and the same in words. */
   retry: { when: Retry; words: string };
-  /** The ids of the operations that can answer it. Of those reasons that are about no single operation there are none. */
+  /** The ids of the operations that can return it; none for a reason that is not about a single operation. */
   operations: string[];
   /** `data.docs` */
   docs: string;
-  /** A reply's body. */
+  /** The body of a reply. */
   example: ErrorResponse;
 }
 
 const REQUEST_ID = '019a3c5e-c260-7f96-8a63-ae51df72b306';
 
-/** The issues of the first operation whose input may not be empty, for one that is. */
+/** The issues of an empty input for the first operation that refuses one. */
 const exampleIssues = () => {
   const faults = operations.flatMap(({ route }) => route.body.safeParse({ json: {} }).error?.issues ?? []);
   return issuesOf(faults.slice(0, 1));
@@ -68,6 +68,6 @@ const explain = (reason: Reason, publicUrl: string | undefined): Explanation => 
   };
 };
 
-/** All reasons, by status and then as in the catalogue. `publicUrl` is where callers reach the service. */
+/** All reasons, by status and then as in the catalogue. `publicUrl` is the address of the service for callers. */
 export const explanations = (publicUrl: string | undefined): Explanation[] =>
   reasons.map((reason) => explain(reason, publicUrl)).toSorted((a, b) => a.status - b.status);

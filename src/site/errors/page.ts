@@ -9,7 +9,7 @@ import type { Config } from '../../config/config.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { assetOf, lazily, revalidated, servePage } from '../serve.ts';
 
-/** The meaning of every reason: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
+/** The meaning of all reasons: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
 export const errorPages = (config: Config): Router => {
   const explained = (): Explanation[] => explanations(config.publicUrl);
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -39,7 +39,7 @@ const idsOf = (isOne: (operation: (typeof all)[number]) => boolean): string =>
     .map(({ id }) => id)
     .join();
 
-/** Words for sets of operations that need not be listed. */
+/** Words for sets of operations that need no list. */
 const namedSets: Record<string, string> = {
   '': 'None: it concerns a request that reaches no operation, or a batch.',
   [idsOf(() => true)]: 'Every operation.',
@@ -83,7 +83,7 @@ const contents = (status: number, members: readonly Explanation[]): string =>
 ${members.map(({ reason }) => `<li><a href="#${reason}">${reason}</a></li>`).join('\n')}
 </ul>`;
 
-/** The page about all reasons: what each means, how to fix it, and whether to try again. */
+/** The page about all reasons: the meaning and the fix of each, and whether to try again. */
 const errorsPage = (explained: readonly Explanation[], publication: Publication): string => {
   const statuses = [...new Set(explained.map(({ status }) => status))];
   const groups = statuses.map((status) => [status, explained.filter((one) => one.status === status)] as const);

@@ -5,12 +5,12 @@ import { htmlWithContact, kindOf, markdownUrl, markdownWithContact, type Publica
 
 const require = createRequire(import.meta.url);
 
-/** A guide. `npm run openapi` makes its page and its Markdown of a file in docs/, in `openapi/guides/`. */
+/** A guide. `npm run openapi` makes its page and its Markdown from a file in docs/, in `openapi/guides/`. */
 export interface Guide {
-  /** Its place under `/guides/`. */
+  /** Its name under `/guides/`. */
   name: string;
   group: string;
-  /** Whether it is for operators of the service, and not for its callers. */
+  /** Whether it is for operators of the service, not for its callers. */
   isForOperators: boolean;
   title: string;
   /** The first sentence, as plain text. */
@@ -18,16 +18,16 @@ export interface Guide {
   headings: { depth: number; id: string; html: string }[];
 }
 
-/** The guides, in the order in which they are read. */
+/** The guides, in their reading order. */
 export const guides = require('#openapi/guides/index.json') as readonly Guide[];
 
-/** Stands in what is published for the address of the service. */
+/** The placeholder for the address of the service in published texts. */
 export const ADDRESS = 'https://address.invalid';
 
 const NAME = '<!-- name -->';
-/** `<!-- where own sandbox -->` and its end enclose what is said only by services of these kinds. */
+/** `<!-- where own sandbox -->` and its end enclose a passage that only services of these kinds publish. */
 export const PASSAGE = /<!-- where ([\w -]+) -->\n+([^]*?)<!-- \/where -->\n+/g;
-/** A link to where the source is. */
+/** A link to the source. */
 const SOURCE_LINKS = {
   html: /<a href="https:\/\/source\.invalid">([^]+?)<\/a>/g,
   markdown: /\[([^\]]+)\]\(https:\/\/source\.invalid\)/g,

@@ -16,7 +16,7 @@ const STYLES = ['assets/guides.css'];
 const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>): Guide[] =>
   guides.filter((guide) => guide.isForOperators === isForOperators);
 
-/** A list of guides, group by group below headings of a depth; `item` makes a line. */
+/** A list of guides in groups, each below a heading of a given depth; `item` makes a line. */
 const grouped = (listed: readonly Guide[], heading: string, item: (guide: Guide) => string): string =>
   [...new Set(listed.map((guide) => guide.group))]
     .map((group) => {
@@ -89,7 +89,7 @@ const indexOf = (audience: Pick<Guide, 'isForOperators'>): string =>
       `<li><a href="${name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
   );
 
-/** The list of all guides: first those for callers. */
+/** The list of all guides, with those for callers first. */
 const indexPage = ({ brand }: Publication): string =>
   htmlPage(
     {
@@ -113,10 +113,10 @@ ${indexOf({ isForOperators: true })}
 const MARKDOWN = 'text/markdown; charset=utf-8';
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** `/guides/`, its pages and their Markdown, and what language models read: `/llms.txt`, `/llms-full.txt`. */
+/** `/guides/`, its pages and their Markdown, and the files for language models: `/llms.txt`, `/llms-full.txt`. */
 export const guidesRouter = (config: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  /** Serves a text that the first request makes. */
+  /** Serves a text made at the first request. */
   const serve = (path: string, type: string, make: () => string, ...before: RequestHandler[]): void => {
     let text: string | undefined;
     router.all(path, readOnly, ...before, (request, response) => {

@@ -24,9 +24,7 @@ const line = (operation: Operation): string => {
 ${badgesOf(operation)}</a></li>`;
 };
 
-/**
- * The operations in the order of the contract, as the page shows them until Swagger UI has come.
- */
+/** The operations in the order of the contract, as the page shows them until Swagger UI has loaded. */
 const operationIndex = `<ol class="op-index">${operations.map(line).join('\n')}</ol>`;
 
 const require = createRequire(import.meta.url);
@@ -44,15 +42,15 @@ const options = {
     requestSnippetsEnabled: true,
     defaultModelsExpandDepth: 0,
     defaultModelExpandDepth: 4,
-    // No validator of others gets to see the address of the document.
+    // The address of the document is not sent to other parties' validators.
     validatorUrl: null,
   },
 };
 
-/** The files that the page requests; the package holds more, such as a demo of another API. */
+/** The files that the page requests; the package has others, such as a demo of another API. */
 const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
-/** The folder of ours; the page requests all of its files. */
+/** Our own folder; the page requests all of its files. */
 const FOLDER = dirname(require.resolve('#assets/swagger/plugins.js'));
 
 const files = Object.fromEntries([
@@ -75,7 +73,7 @@ ${operationIndex}
 </div>
 <script type="module" src="plugins.js"></script>`;
 
-/** `/docs/`: Swagger UI with its files from the npm package, and a CSP that lets it reach nothing but this service. */
+/** `/docs/`: Swagger UI with its files from the npm package, and a CSP that limits it to this service. */
 export const swaggerPage = (publication: Publication): Router => {
   const html = htmlPage(
     {

@@ -5,9 +5,9 @@ import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { CallObserver, CallObservation } from '../../base/observer.ts';
 import { type Count, Numbers, type Distribution, Histograms, register } from './cells.ts';
 
-/** Stands for procedures that do not exist. */
+/** Replaces the names of procedures that do not exist. */
 const UNKNOWN = 'unknown';
-/** The reasons that alerts use: Prometheus sees a counter rise only from a value that it has seen. */
+/** The reasons that alerts use. Prometheus detects the increase of a counter only from a value that it has scraped. */
 const OURS = reasons.filter((reason) => errorOf(reason).status >= 500);
 
 /** The counts of one procedure. */
@@ -63,7 +63,6 @@ class MeasuredCall implements CallObservation {
   }
 }
 
-/** Counts calls of procedures. */
 export const callMetrics = (registry: Registry): CallObserver => {
   const calls = register(registry, new Numbers('calls_total'));
   const abandoned = register(registry, new Numbers('calls_abandoned_total'));

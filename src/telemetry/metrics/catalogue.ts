@@ -1,4 +1,4 @@
-/** The definition of a metric. docs/monitoring.md lists them all, and a test compares the two. */
+/** The definition of a metric. docs/monitoring.md lists all metrics, and a test compares the two. */
 export interface MetricDefinition {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
@@ -14,7 +14,7 @@ const [counter, gauge, histogram] = [metric('counter'), metric('gauge'), metric(
 /** The prefix of all names. */
 export const PREFIX = 'content_gateway_';
 
-/** All metrics of ours, by their names without the prefix: the help, and the names of the labels. */
+/** All metrics of this service by their names without the prefix: the help, and the names of the labels. */
 export const catalogue = {
   build_info: gauge(
     'Always 1; its labels are the running versions, the build, and the database engine.',

@@ -1,6 +1,6 @@
 /**
- * Counters, gauges and histograms with one cell for each set of labels, found once. prom-client makes a text of the labels at
- * each observation, which takes a microsecond, and a call has a dozen of them.
+ * Counters, gauges and histograms with one cell for each set of labels, which is looked up once. prom-client builds a
+ * text from the labels at each observation, which takes a microsecond, and a call has a dozen observations.
  */
 import type { Registry } from 'prom-client';
 import { catalogue, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
@@ -13,7 +13,7 @@ const TIMES = powers(2, -12, 4);
 /** From 64 bytes to 16 MiB, each four times the last. */
 const SIZES = powers(4, 3, 12);
 
-/** The upper bounds of a histogram, by the unit that its name ends with. */
+/** The upper bounds of a histogram, by the unit at the end of its name. */
 const boundsOf = (name: NameOf<'histogram'>): readonly number[] => (name.endsWith('_bytes') ? SIZES : TIMES);
 
 /** A line of the exposition, for prom-client. */
@@ -29,7 +29,7 @@ abstract class Family<Cell> {
   readonly help: string;
   readonly type: string;
   readonly aggregator = 'sum';
-  /** Called before the cells are read, to update counts from elsewhere. */
+  /** Called before the cells are read, to update counts that other parts keep. */
   before: (() => void) | undefined;
   readonly #labels: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
@@ -42,7 +42,7 @@ abstract class Family<Cell> {
     this.#labels = labels;
   }
 
-  /** The cell with these label values, in order. It is exposed from then on, even with a count of 0. */
+  /** Returns the cell with these label values, in order. The cell is then exposed, even with a count of 0. */
   at(...values: string[]): Cell {
     const key = values.join('\n');
     const known = this.#cells.get(key);
@@ -60,7 +60,7 @@ abstract class Family<Cell> {
     return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
   }
 
-  /** Exposes none of the cells any more. */
+  /** Removes all cells from the exposition. */
   clear(): void {
     this.#cells.clear();
   }
@@ -88,7 +88,7 @@ export class Numbers extends Family<Count> {
 /** A distribution of observed values. */
 export class Distribution {
   readonly bounds: readonly number[];
-  /** The counts between each bound and the one before; the last one is for values beyond all bounds. */
+  /** The counts between each bound and the previous one. The last count is for values above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -138,12 +138,12 @@ export const register = <F extends Numbers | Histograms>(registry: Registry, fam
   return family;
 };
 
-/** Sets a number: its value, and the values of its labels in their order. */
+/** Sets a number: its value, and the values of its labels in order. */
 export type SetNumber = (value: number, ...labels: string[]) => void;
 /** Sets the numbers of a metric, or none. */
 export type ReadNumbers = (set: SetNumber) => void;
 
-/** Registers a gauge, or a counter that is counted elsewhere. `read` sets its values at each scrape. */
+/** Registers a gauge, or a counter that another part counts. `read` sets its values at each scrape. */
 export const expose = (registry: Registry, name: NameOf<'counter' | 'gauge'>, read: ReadNumbers): void => {
   const numbers = register(registry, new Numbers(name));
   numbers.before = () => {

@@ -27,12 +27,12 @@ class MeasuredStatement implements StatementObservation {
     const { duration, ended, failures } = this.#cells;
     ended.n += 1;
     if (this.#sentAt !== undefined) duration.observe((performance.now() - this.#sentAt) / 1000);
-    // Drivers say null where there is none.
+    // Drivers return null for a missing value.
     if (error !== undefined && error !== null) failures.n += 1;
   }
 }
 
-/** Counts statements, and waits for connections. */
+/** Counts statements and waits for connections. */
 export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const durations = register(registry, new Histograms('database_statement_duration_seconds'));
   const ended = register(registry, new Numbers('database_statements_total'));
@@ -42,7 +42,7 @@ export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const reads = register(registry, new Numbers('coalesced_reads_total'));
   const batches = register(registry, new Numbers('coalesced_batches_total'));
   const faults = register(registry, new Numbers('database_faults_total'));
-  // Prometheus sees a counter rise only from a value that it has seen.
+  // Prometheus detects the increase of a counter only from a value that it has scraped.
   for (const counters of [retries, faults]) for (const fault of Object.keys(DATABASE_FAULTS)) counters.at(fault);
   retries.at('conflict');
   const pools = new Map<string, () => PoolUsage>();

@@ -7,7 +7,7 @@ import { Numbers, expose, Histograms, type ReadNumbers, register, type SetNumber
 import { databaseMetrics } from './database.ts';
 import { requestMetrics } from './requests.ts';
 
-/** Stands for the limiters of calls that are refused before they are authenticated and read. */
+/** The label of the limiters for calls that are refused before they are authenticated and read. */
 const EARLY = 'early';
 
 /** Counts work that begins, waits, or is refused because of overload. */
@@ -40,16 +40,16 @@ const overloadMetrics = (registry: Registry): OverloadObserver => {
   };
 };
 
-/** Metrics of prom-client that use undocumented functions of Node.js; half of them are named as counters. */
+/** Metrics of prom-client that use undocumented functions of Node.js. Half of them have names of counters. */
 const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((kind) => [
   `nodejs_active_${kind}`,
   `nodejs_active_${kind}_total`,
 ]);
 
-/** Changes that wait in memory to be stored. */
+/** Changes in memory that are not yet stored. */
 interface BufferedChanges {
   size: number;
-  /** Changes that could not be stored, and failures to store some. */
+  /** The number of changes that could not be stored, and the number of failed attempts to store some. */
   lost: number;
   failures: number;
 }
@@ -61,18 +61,17 @@ interface DatabaseFigures {
   damagedTables?: number | undefined;
 }
 
-/** Counts of the service's own parts, by their names in the metrics. */
+/** The counts of the service's own parts, by their names in the metrics. */
 export interface MetricSources {
   engine: string;
-  /** The last figures of the database, as far as they are known, and how far each replica lags, in milliseconds. */
+  /** The last known figures of the database, and the lag of each replica, in milliseconds. */
   database: { readonly latest: DatabaseFigures; readonly replicaLags: ReadonlyMap<string, number> };
-  /** Undefined where this process counts alone. */
+  /** Undefined if this process counts alone. */
   redis: { readonly isThere: boolean; readonly losses: number } | undefined;
   policies: readonly { name: string }[];
   buffers: Readonly<Record<string, BufferedChanges>>;
-  /** The tails of events. */
   tails: { readonly size: number };
-  /** The sender of webhooks: its attempts, and its lag where this process delivers. */
+  /** The sender of webhooks: its attempts, and its lag if this process delivers. */
   webhooks: { readonly counts: { delivered: number; failed: number }; readonly lagSeconds: number | undefined };
   /** Look-ups in caches. */
   lookUps: Readonly<Record<string, { hits: number; misses: number }>>;
@@ -83,7 +82,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #limited = register(this.#registry, new Numbers('rate_limit_refusals_total'));
   readonly #workerExits = register(this.#registry, new Numbers('worker_exits_total')).at();
-  /** Counts what it observes. */
+  /** The observer that counts. */
   readonly observer: Observer = {
     requests: requestMetrics(this.#registry),
     calls: callMetrics(this.#registry),
@@ -149,7 +148,7 @@ export class Metrics {
     });
   }
 
-  /** Counts a worker that ended without being told to. */
+  /** Counts a worker that ended unexpectedly. */
   noteWorkerExit(): void {
     this.#workerExits.n += 1;
   }

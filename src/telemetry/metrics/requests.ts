@@ -3,9 +3,9 @@ import { performance } from '../../base/runtime.ts';
 import { type RequestObserver, ROUTE_GROUPS, type RouteGroup } from '../../base/observer.ts';
 import { type Count, Numbers, type Distribution, expose, Histograms, register } from './cells.ts';
 
-/** Stands for input that is not HTTP. */
+/** The label of input that is not HTTP. */
 const NO_GROUP = 'none';
-/** The status of a request whose caller left, as web servers write it. */
+/** The status of a request whose caller left, as web servers log it. */
 const LEFT = 499;
 
 /** The counts of one group of routes. */

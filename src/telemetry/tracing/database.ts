@@ -4,7 +4,7 @@ import { performance } from '../../base/runtime.ts';
 import type { DatabaseObserver, PoolObserver, StatementObservation } from '../../base/observer.ts';
 import { end, fail, preciseNow, type SpanOptions, type SpanScope, typeOf } from './scope.ts';
 
-/** The statements whose descriptions are cached, and the length of a text in a span. */
+/** The number of statements whose descriptions are cached, and the most characters of a statement in a span. */
 const MOST_TEXTS = 1000;
 const TEXT_LENGTH = 2000;
 /** The shortest wait for a connection that is recorded, in milliseconds. */
@@ -12,30 +12,30 @@ const LEAST_WAIT_MS = 1;
 
 /** An innermost pair of brackets. */
 const INNERMOST = /\([^()]*\)/g;
-/** Stands for the content of brackets, so that the alias of a subquery is not taken for a table. */
+/** Replaces the content of brackets, so that the alias of a subquery is not taken for a table. */
 const BRACKETS = '\u0000';
 /** The first table of a statement. */
 const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;
-/** Lists of parameters, which differ only in their lengths. */
+/** Lists of parameters, which differ only in length. */
 const LISTS = /\?(?:\s*,\s*\?)+/g;
 
 const untraced: StatementObservation = { sent: () => undefined, end: () => undefined };
 
-/** The first table outside of brackets, or else the first of all. */
+/** The first table outside of brackets, else the first table. */
 const tableOf = (sql: string): string | undefined => {
   let [outer, before] = [sql, ''];
   while (outer !== before) [outer, before] = [outer.replaceAll(INNERMOST, BRACKETS), outer];
   return (TABLE.exec(outer) ?? TABLE.exec(sql))?.[1];
 };
 
-/** The attributes of all statements: which database answers. */
+/** The attributes of all statements, which describe the database. */
 export interface TracedDatabase {
   attributes: Attributes;
 }
 
 /**
  * Makes a span for each statement of a call, from its request on, by the semantic conventions for database clients. The
- * texts hold no values: all are parameters.
+ * texts hold no values: all values are parameters.
  */
 export const databaseTraces = (scope: SpanScope, target: TracedDatabase): DatabaseObserver => {
   const known = new LRUCache<string, SpanOptions>({ max: MOST_TEXTS });
@@ -70,7 +70,7 @@ export const databaseTraces = (scope: SpanScope, target: TracedDatabase): Databa
         if (performance.now() - asked > LEAST_WAIT_MS) span.addEvent('sent', preciseNow());
       },
       end: (error) => {
-        // Drivers say null where there is none.
+        // Drivers return null for a missing value.
         if (error !== undefined && error !== null) fail(span, typeOf(error));
         end(span);
       },
@@ -80,7 +80,7 @@ export const databaseTraces = (scope: SpanScope, target: TracedDatabase): Databa
 
   return {
     pool: () => pool,
-    // The attempt's statement has failed, or the event of its retry says it.
+    // The attempt's failed statement or the event of its retry records this.
     failed: () => undefined,
     retried: (cause) => {
       scope.current?.addEvent('retry', { 'content_gateway.cause': cause }, preciseNow());

@@ -7,10 +7,10 @@ type Report = Parameters<SpanExporter['export']>[1];
 
 /** The interval of log lines about a collector that does not accept spans. */
 const LOGGED_EVERY_MS = 60_000;
-/** OpenTelemetry's code of success. */
+/** OpenTelemetry's success code. */
 const SUCCESS: Parameters<Report>[0]['code'] = 0;
 
-/** Sends spans to a collector, by the standard variables, and logs now and then how many it did not accept. */
+/** Sends spans to a collector, by the standard variables, and periodically logs the number of rejected spans. */
 export class Exporter implements SpanExporter {
   readonly #log: Logger;
   readonly #sender = new OTLPTraceExporter();

@@ -9,7 +9,7 @@ const DATABASE = '0';
 const untraced: RoundTripObservation = { answered: () => undefined, failed: () => undefined };
 
 /**
- * Makes a span for each round trip of a call to Redis, by the semantic conventions for its clients, without keys and
+ * Makes a span for each Redis round trip of a call, by the semantic conventions for Redis clients, without keys and
  * values.
  */
 export const redisTraces = (scope: SpanScope, redisUrl: string): RedisObserver => {

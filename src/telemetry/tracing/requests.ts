@@ -12,9 +12,9 @@ import {
 } from '../../base/observer.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 
-/** The length of a path in a span, longer than the API's own. */
+/** The most characters of a path in a span, more than the API's own paths have. */
 const PATH_LENGTH = 200;
-/** The methods that are named in spans; Node.js reads thirty more. */
+/** The methods that spans name; Node.js accepts thirty more. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 /** The error type of a request, or a call, without an answer. */
 const LEFT = 'caller_left';
@@ -41,9 +41,9 @@ const parentOf = ({ headers }: IncomingMessage): Context => {
   });
 };
 
-/** The public address of the service, if one is configured, or its machine's name: a caller may name any other. */
+/** The configured public address of the service, else the name of its machine: a caller may name any other. */
 const placeOf = ({ publicUrl, port: own }: ServedAt): Attributes => {
-  // Port 0 stands for any free one.
+  // Port 0 means any free port.
   if (publicUrl === undefined)
     return { 'url.scheme': 'http', 'server.address': hostname(), ...(own > 0 && { 'server.port': own }) };
   const { protocol, hostname: host, port } = new URL(publicUrl);
@@ -56,7 +56,7 @@ const untraced: RequestObservation = { within: (work) => work(), end: () => unde
 
 /**
  * Makes a span for each request, by the semantic conventions for HTTP servers. It holds the method and the path, but
- * neither the query, which holds inputs, nor the caller: the log has those, with the trace's id.
+ * neither the query, which holds inputs, nor the caller: the log has both, with the trace's id.
  */
 export const requestTraces = (scope: SpanScope, served: ServedAt): RequestObserver => {
   const place = placeOf(served);
@@ -64,7 +64,7 @@ export const requestTraces = (scope: SpanScope, served: ServedAt): RequestObserv
   return {
     begin: (request, { group, pattern: route }) => {
       const { method = '', url = '', httpVersion } = request;
-      // Health checks would be most of the spans.
+      // Most spans would be health checks.
       if (group === 'health') return untraced;
       const [path = ''] = url.split('?', 1);
       const isNamed = METHODS.has(method);
@@ -87,7 +87,7 @@ export const requestTraces = (scope: SpanScope, served: ServedAt): RequestObserv
           if (status === undefined) fail(span, LEFT);
           else {
             span.setAttribute('http.response.status_code', status);
-            // A client error is no error of the server.
+            // A client error is not an error of the server.
             if (status >= 500) fail(span, String(status));
           }
           end(span);
@@ -98,12 +98,12 @@ export const requestTraces = (scope: SpanScope, served: ServedAt): RequestObserv
   };
 };
 
-/** Stands for procedures that do not exist. */
+/** Replaces the names of procedures that do not exist. */
 const UNKNOWN = 'unknown';
 /** The protocol of all calls. */
 const SYSTEM = 'trpc';
 
-/** Makes a span for each call. A failed call has the reason as its error type. */
+/** Makes a span for each call. The error type of a failed call is its reason. */
 export const callTraces = (scope: SpanScope): CallObserver => ({
   begin: (procedure) => {
     const attributes = { 'rpc.system.name': SYSTEM, ...(procedure !== undefined && { 'rpc.method': procedure }) };
@@ -111,7 +111,7 @@ export const callTraces = (scope: SpanScope): CallObserver => ({
     if (!span) return unobserved;
     return {
       within: (work) => scope.within(span, work),
-      // Sizes are for metrics.
+      // Only metrics count sizes.
       sent: () => undefined,
       answered: () => end(span),
       failed: (error) => {

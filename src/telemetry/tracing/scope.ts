@@ -12,14 +12,14 @@ import {
 import { AppError } from '../../base/errors.ts';
 import { currentTime, performance } from '../../base/runtime.ts';
 
-/** The largest difference from the system's clock, in milliseconds; beyond, this clock follows it. */
+/** The largest difference from the system's clock, in milliseconds; beyond, this clock is reset to it. */
 const MOST_OFF_MS = 20;
 
 let offset = performance.timeOrigin;
 
 /**
- * Milliseconds since 1970, with microseconds: OpenTelemetry's own spans begin at whole milliseconds, in which a dozen
- * statements fit. It is monotonic, but where the system's clock is set.
+ * Milliseconds since 1970, with microseconds: OpenTelemetry's own spans begin at whole milliseconds, each long enough
+ * for a dozen statements. The clock is monotonic except after a change of the system's clock.
  */
 export const preciseNow = (): number => {
   const now = performance.now();
@@ -42,7 +42,7 @@ export const typeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : constructor.name;
 };
 
-/** Marks a span as failed by an error type; never by a message, which may hold values of callers. */
+/** Marks a span as failed, with an error type. A message is never used, since it may hold values of callers. */
 export const fail = (span: Span, type: string): void => {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 };
@@ -50,7 +50,7 @@ export const fail = (span: Span, type: string): void => {
 /** Ends a span. Called once. */
 export const end = (span: Span): void => span.end(preciseNow());
 
-/** Begins spans, and tracks the current one. It uses no global state, as OpenTelemetry's API would. */
+/** Begins spans, and tracks the current one. It uses no global state, in contrast to OpenTelemetry's API. */
 export class SpanScope {
   readonly #tracer: Tracer;
   readonly #current = new AsyncLocalStorage<Span>();
@@ -66,7 +66,7 @@ export class SpanScope {
   }
 
   /**
-   * Begins a child of the current span; none without one. Background work has no span, nor has work that a call did not
+   * Begins a child of the current span, if it exists. Background work has no span, nor does work that a call did not
    * wait for.
    */
   begin(about: SpanOptions): Span | undefined {

@@ -29,7 +29,7 @@ const NAME = 'content-gateway';
 /** The time limit for the last spans when the service stops, in milliseconds. */
 const FLUSH_MS = 2000;
 
-/** The resource of this process. Its host and its number are those of the log lines. */
+/** The resource of this process. Its host and process number match the log lines. */
 const identity = (): Attributes => ({
   'service.name': NAME,
   'service.version': release,
@@ -42,7 +42,7 @@ const ignore = (): void => undefined;
 
 /** The traces of this process, by OpenTelemetry, which reads its standard variables itself. */
 export class Traces {
-  /** Records what it observes. */
+  /** The observer that records traces. */
   readonly observer: Observer;
   readonly #provider: BasicTracerProvider;
   readonly #target: TracedDatabase;
@@ -81,14 +81,14 @@ export class Traces {
     };
   }
 
-  /** Sets the database engine in all further spans of statements. */
+  /** Sets the database engine of all further statement spans. */
   setEngine(engine: string): void {
     this.#target.attributes['db.system.name'] = engine;
   }
 
   /**
-   * Sends the last spans, for two seconds or `ms`. Returns whether the collector accepted them; otherwise requests
-   * under way keep the process alive.
+   * Sends the last spans, within two seconds or `ms`. Returns whether the collector accepted them; if not, pending
+   * requests keep the process alive.
    */
   async close(ms: number): Promise<boolean> {
     const late = new AbortController();

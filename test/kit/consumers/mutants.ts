@@ -108,9 +108,7 @@ const OTHER_TYPES = ['boolean', 'string', 'number', 'object', 'array', 'null'];
 
 function* editsOfType(schema: Json): Generator<Edit> {
   const types = [schema['type'] as string | string[]].flat();
-  const other = OTHER_TYPES.find(
-    (type) => !types.includes(type) && !(type === 'number' && types.includes('integer')),
-  );
+  const other = OTHER_TYPES.find((type) => !types.includes(type) && !(type === 'number' && types.includes('integer')));
   const notNull = types.find((type) => type !== 'null');
   const loose = types.map((type) => (type === 'integer' ? 'number' : type));
   yield ['type', 'remove', drop('type')];

@@ -9,7 +9,7 @@ import { valueAt } from '../values.ts';
 import type { VerifySession } from '../session.ts';
 import { valuesOf } from './streams.ts';
 
-// Members of replies that the contract does not know. Replies are open: a newer service may have them.
+// Members of replies that the contract does not know. Replies are open: a newer service may add some.
 
 const Failure = strict(ErrorResponse);
 
@@ -43,7 +43,7 @@ const additionsOf = (session: VerifySession, subject: string): ReadonlyMap<strin
 
 const subjectsOf = ({ operations }: VerifySession): string[] => [SERVICE, ...operations.map(({ id }) => id)];
 
-/** Checks that no reply holds more than the contract says, where that is a fault. They need the replies to all other checks. */
+/** Checks that no reply exceeds the contract, where that is a fault. They need the replies to all other checks. */
 export const additionChecks = (session: VerifySession): Check[] =>
   session.strict
     ? subjectsOf(session).map((subject) =>

@@ -20,7 +20,7 @@ import type { VerifySession } from '../session.ts';
 /** A change as a finding. */
 export const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
 
-/** @throws Mismatch for the replies to an operation, all that came in the run, that clients of a document cannot read */
+/** @throws Mismatch for the replies to an operation in this run that clients of a document cannot read */
 const demandReadable = async (
   { client: { replies } }: VerifySession,
   { document }: ClientDocument,
@@ -42,7 +42,7 @@ const demandReadable = async (
   if (findings.length > 0) throw new Mismatch(findings);
 };
 
-/** Checks of what a client is owed that was made from a document of its own; none without one. */
+/** Checks for a client made from a document of its own; none without one. */
 export const clientDocumentChecks = (session: VerifySession): Check[] => {
   const { clientDocument: client } = session;
   if (!client) return [];
@@ -58,7 +58,7 @@ export const clientDocumentChecks = (session: VerifySession): Check[] => {
   ]);
 };
 
-/** The reply with the published document. @throws Mismatch when none is published */
+/** The reply with the published document. @throws Mismatch if none is published */
 export const readDocument = async ({ client }: VerifySession): Promise<Reply> => {
   const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
   const isDocument = reply.status === 200 && valueAt(reply.json, ['openapi']) !== undefined;
@@ -66,6 +66,6 @@ export const readDocument = async ({ client }: VerifySession): Promise<Reply> =>
   return reply;
 };
 
-/** The differences of the published document from a client's. @throws Mismatch when none is published */
+/** The differences of the published document from a client's. @throws Mismatch if none is published */
 export const readChanges = async (session: VerifySession, client: ClientDocument): Promise<Change[]> =>
   changesFor(client, documented(DOCUMENT, (await readDocument(session)).json as object));

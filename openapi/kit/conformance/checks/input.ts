@@ -14,7 +14,7 @@ const wordsOf = ({ path, code }: Issue): string => `${show(code)} at ${show(path
 
 const isPointer = ({ path }: Issue): boolean => path === '' || path.startsWith('/');
 
-/** The fault in the issues of a reply as a whole, if there is one. */
+/** The fault in the issues of a reply as a whole, if any. */
 const ailmentOf = (came: readonly Issue[]): string | undefined => {
   if (came.length === 0) return 'no issues at all';
   return came.every(isPointer) ? undefined : 'issues whose paths are no JSON pointers';
@@ -34,7 +34,7 @@ const lacking = (expected: readonly Issue[], came: readonly Issue[]): Finding[] 
     });
 };
 
-/** A check for each rule of the input: the contract says which issues its breach has, and the reply must have them. */
+/** A check for each rule of the input: the contract gives the issues of its breach, and the reply must have them. */
 export const inputChecks = (operation: Operation, session: VerifySession): Check[] => {
   const body = { json: session.records.marked(operation.example.input) };
   const rounds = roundsOf(faultsOf(operation)).map((round) => {

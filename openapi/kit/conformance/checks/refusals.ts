@@ -18,7 +18,7 @@ import type { VerifySession } from '../session.ts';
 import { mismatchChecks } from './repetition.ts';
 import { inputChecks } from './input.ts';
 
-/** Reasons that cannot be brought about from outside, and why. The replies are checked where they come all the same. */
+/** Reasons that requests from outside cannot cause, and why. Checks still examine replies with them. */
 export const unprovoked = {
   KEY_EXPIRED: 'needs an expired key',
   KEY_REVOKED: 'needs a revoked key',
@@ -46,40 +46,40 @@ export const unprovoked = {
   INTERNAL: 'depends on the state of the deployment',
 } as const satisfies Partial<Record<Reason, string>>;
 
-/** Reasons of requests that are for no operation: `service.ts` provokes them. */
+/** Reasons of requests that are for no operation: `service.ts` causes them. */
 type ServiceReason = 'ROUTE_NOT_FOUND' | 'BATCH_TOO_LARGE';
 
-/** A request that has to be refused. */
+/** A request that must be refused. */
 interface Attempt {
   /** The name of its check. */
   name: string;
   request: Request | (() => Promise<Request>);
-  /** Where it is sent, if not to the operation, which then cannot be named. */
+  /** The path of the request if not the operation's; the operation then cannot be named. */
   path?: string;
-  /** Whether to send it without the key, which then needs no scope. */
+  /** Whether to send it without the key; it then needs no scope. */
   anonymous?: boolean;
-  /** The scopes without which another reason would come first. */
+  /** The scopes without which the service would give another reason first. */
   needs?: readonly Scope[];
 }
 
 type Attempts = (operation: Operation, session: VerifySession) => Attempt[];
 
-/** How far to look for a record of another author. */
+/** The number of pages to search for a record of another author. */
 const MAX_PAGES = 10;
 const NO_JSON = '{"json":';
-/** On a port that no operator allows. */
+/** A URL with a port that no operator allows. */
 const FORBIDDEN_URL = 'https://hooks.example.com:1/';
 
 const bodyOf = (json: unknown): string => JSON.stringify({ json });
 const exampleBody = ({ example }: Operation): string => bodyOf(example.input);
 
-/** An input that would change nothing, were it not refused. */
+/** An input that would change nothing even if accepted. */
 const harmlessInput = (operation: Operation, id: string): unknown => {
   const required = inputMembers(operation).flatMap((member) => (member.required ? [[member.name, member.sample]] : []));
   return { ...Object.fromEntries(required), [operation.idMember ?? 'id']: id };
 };
 
-/** The id of one of the latest records that another author published. @throws Skip if there is none */
+/** The id of one of the latest records that another author published. @throws Skip if none exists */
 const ofAnotherAuthor = async (operation: Operation, session: VerifySession): Promise<string> => {
   const { author: me } = await session.records.record(operation);
   const sample = (await session.records.samples(operation)).find(({ author }) => author.id !== me.id);
@@ -94,7 +94,7 @@ const ofAnotherAuthor = async (operation: Operation, session: VerifySession): Pr
   throw new Skip(`none of the latest ${MAX_PAGES * MAX_PAGE_SIZE} records is of another author`);
 };
 
-/** A cursor that was made for all records, with other filters. @throws Skip */
+/** A cursor for all records, with other filters. @throws Skip */
 const foreignCursor = async (operation: Operation, session: VerifySession): Promise<Request> => {
   const { nextCursor } = await session.prepare<ListedPage>(operation, { limit: 1, page: 1 });
   if (nextCursor === null) throw new Skip('there are not enough records for a second page');
@@ -113,7 +113,7 @@ const unknownIds: Attempts = ({ example, idMember }, session) =>
     return [{ name: `refuses ${what}`, request: { body } }];
   });
 
-/** How to bring about each reason that one request brings about. */
+/** The attempts for each reason that one request can cause. */
 const attempts = {
   PROCEDURE_NOT_FOUND: (operation) => {
     const { path, name } = operation;
@@ -249,19 +249,19 @@ const others: Record<Exclude<Provoked, keyof typeof attempts>, typeof missingSco
 const isNotFound = (reason: Reason): boolean => reason.endsWith('_NOT_FOUND');
 
 /**
- * Whether checks can bring a reason about. An operation without an id has nothing to look for that is not there: it depends on the
- * records whether it finds one.
+ * Whether checks can cause a reason. An operation without an id cannot search for a missing record: whether it finds
+ * one depends on the records.
  */
 export const canBeProvoked = ({ idMember }: Operation, reason: Reason): boolean =>
   !Object.hasOwn(unprovoked, reason) && (idMember !== undefined || !isNotFound(reason));
 
-/** The refusals of any path; the contract lists them for all operations. */
+/** The refusals on any path; the contract lists them for all operations. */
 const ofEveryPath = ['PROCEDURE_NOT_FOUND', 'METHOD_NOT_SUPPORTED'] as const satisfies readonly Reason[];
 
 const attemptsFor = (reason: Reason): Attempts =>
   (attempts as Partial<Record<Reason, Attempts>>)[reason] ?? (isNotFound(reason) ? unknownIds : () => []);
 
-/** A check for each refusal that an operation documents and a client can bring about. */
+/** A check for each refusal that an operation documents and a client can cause. */
 export const refusalChecks = (operation: Operation, session: VerifySession): Check[] =>
   [...ofEveryPath, ...operation.reasons].flatMap((reason) => [
     ...((others as Partial<typeof others>)[reason as keyof typeof others]?.(operation, session) ?? []),

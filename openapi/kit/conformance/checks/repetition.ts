@@ -19,7 +19,7 @@ const sendOnce = (operation: Operation, session: VerifySession, use: string, jso
     headers: { [idempotencyKey.name]: `verify ${session.random.run} ${operation.id} ${use}` },
   });
 
-/** Another input of the same kind: with one member less or, where none can be spared, with another value in it. */
+/** Another input of the same kind: without one member or, if it needs all, with another value in one. */
 const otherInput = async (
   operation: Operation,
   session: VerifySession,
@@ -35,7 +35,7 @@ const otherInput = async (
   return { ...input, [name]: value === sample ? null : sample };
 };
 
-/** @throws Mismatch unless a reply is a success that says whether it is a repeated one */
+/** @throws Mismatch unless a reply is a success that says whether it is a repetition */
 const demandReplay = (operation: Operation, reply: Reply, isReplay: boolean): void => {
   expectSuccess(operation, reply);
   const value = reply.headers.get(REPLAYED) ?? undefined;
@@ -43,10 +43,10 @@ const demandReplay = (operation: Operation, reply: Reply, isReplay: boolean): vo
   demandThat(value === (isReplay ? 'true' : undefined), reply, { expected, came: show(value) });
 };
 
-/** A secret is answered once. */
+/** The service returns a secret only once. */
 const withoutSecret = (text: string): string => text.replace(/"secret":"[^"]*"/, '"secret":null');
 
-/** @throws Mismatch unless two replies have the same text, but for a secret */
+/** @throws Mismatch unless two replies have the same text, apart from a secret */
 const demandSame = (first: Reply, second: Reply): void => {
   const [expected, came] = [first.text, second.text].map(withoutSecret);
   demand(second, differences(JSON.parse(expected!), JSON.parse(came!), ''));
@@ -58,7 +58,7 @@ const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.al
 const AT_ONCE = 5;
 const CONFLICT = 409;
 
-/** Checks that a write which is repeated is done once; none of a read. */
+/** Checks that the service executes a repeated write once; none for a read. */
 export const repetitionChecks = (operation: Operation, session: VerifySession): Check[] => {
   if (operation.effect === 'read') return [];
   const check = (name: string, run: () => Promise<void>): Check => checkOf(operation, 'repetition', name, run);
@@ -74,7 +74,7 @@ export const repetitionChecks = (operation: Operation, session: VerifySession): 
       const input = await session.records.inputOfOwn(operation);
       const first = await sendOnce(operation, session, 'again', input);
       demandReplay(operation, first, false);
-      // The order of members says nothing.
+      // The order of members has no meaning.
       const reordered = Object.fromEntries(Object.entries(input).toReversed());
       for (const sent of [input, reordered]) {
         const again = await sendOnce(operation, session, 'again', sent);
@@ -112,7 +112,7 @@ export const repetitionChecks = (operation: Operation, session: VerifySession): 
   ];
 };
 
-/** Puts the caller's profile back as it was, should a deployment have changed it that was to refuse the change. */
+/** Restores the caller's profile, in case a deployment changed it instead of refusing the change. */
 const restore = async (operation: Operation, session: VerifySession, me: CurrentUser, reply: Reply): Promise<void> => {
   if (reply.status !== 200 || operation.router !== 'user') return;
   const members = inputMembers(operation).map(({ name }) => [name, me[name as keyof CurrentUser]] as const);

@@ -10,7 +10,7 @@ import type { VerifySession } from '../session.ts';
 
 interface Rule {
   name: string;
-  /** The replies it concerns, in words and as a test. */
+  /** The replies to which the rule applies, in words and as a test. */
   kind: string;
   about: (reply: Reply) => boolean;
   /** The fault in a reply. */
@@ -28,14 +28,14 @@ const EXPOSED = [
   idempotencyReplayed.name,
 ];
 
-/** Whether a reply is the service's own, and not the page of something in front of it, which has a finding of its own. */
+/** Whether a reply is the service's own, not the page of something in front of it, which has its own finding. */
 const isOwn = ({ text, json }: Reply): boolean => text === '' || json !== undefined;
 const isOwnAnswer = (reply: Reply): boolean => isOwn(reply) && reply.request.method !== 'OPTIONS';
-/** Whether the deployment has to take a request id over. */
+/** Whether the deployment must use a client's request id. */
 const isUsable = (requestId: string): boolean => /^[\w.:-]{1,128}$/.test(requestId);
 const itemsOf = (header: string): string[] => header.toLowerCase().split(/ *, */);
 
-/** The fault in a header that has to be of a form. */
+/** The fault in a header that must have a form. */
 const header =
   (
     name: string,
@@ -122,7 +122,7 @@ const rulesOfAll = ({ client, operations }: VerifySession): Rule[] => {
   ];
 };
 
-/** Rules of failures that every operation has. */
+/** Rules for failures of all operations. */
 const rulesOfOperations: Rule[] = [
   {
     name: 'says with every 401 how to authenticate',
@@ -143,7 +143,7 @@ const rulesOfOperations: Rule[] = [
   },
 ];
 
-/** A list of items, a text each, with parameters (RFC 9651) that begin with this one. */
+/** A list of items, a text each, with parameters (RFC 9651), the first of which is this one. */
 const itemsWith = (parameter: string): RegExp => {
   const item = `"[ !#-\\[\\]-~]+";${parameter}=[0-9]+(?:; *[a-z]+=(?:"[ !#-\\[\\]-~]*"|[0-9]+))*`;
   return new RegExp(`^${item}(?: *, *${item})*$`);
@@ -155,7 +155,7 @@ const RATE_HEADERS = [
 
 /** Rules of the replies of a deployment, which may limit rates or not. */
 const rulesOfRates = ({ client }: VerifySession): Rule[] => {
-  // Looked at when all replies have come.
+  // Evaluated when all replies have arrived.
   const limits = once(() => client.replies.some(({ headers }) => RATE_HEADERS.some(({ name }) => headers.has(name))));
   return RATE_HEADERS.map(({ name, form, example }) => ({
     name: `tells in every reply or in none, by ${name}, how the caller stands to its rates`,
@@ -165,7 +165,7 @@ const rulesOfRates = ({ client }: VerifySession): Rule[] => {
   }));
 };
 
-/** A rule of failures that need not come at all. */
+/** A rule for failures that need not occur. */
 const retryRule: Rule = {
   name: 'says with every 429 and 503 when to try again',
   kind: '429 or 503',

@@ -10,11 +10,11 @@ import { failureMember, valueAt } from '../values.ts';
 import type { VerifySession } from '../session.ts';
 import { findingOf, readChanges, readDocument } from './document.ts';
 
-/** One more than a batch may hold. */
+/** One more than the limit of a batch. */
 const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
 const MULTI_STATUS = 207;
 const REPEATING = idempotencyKey.name.toLowerCase();
-/** An id with a space is of no use to a log. */
+/** An id with a space is unusable in a log. */
 const UNUSABLE_ID = 'not usable';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -26,10 +26,10 @@ const pathsOf = (document: unknown): string[] => Object.keys(valueAt(document, [
 const withoutSamples = (part: unknown): unknown =>
   JSON.parse(JSON.stringify(part ?? null, (name, value: unknown) => (name === 'x-codeSamples' ? undefined : value)));
 
-/** Whether newer documents may differ in this member: in texts and extensions, and in schemas, which `changesFor` compares. */
+/** Whether newer documents may differ in this member: texts, extensions, and schemas, which `changesFor` compares. */
 const isFree = (name: string): boolean => /^(?:x-.*|description|summary|examples?|schemas?)$/.test(name);
 
-/** The parts of a document that newer ones have, too, for an operation or for all. Lists are told by what they hold. */
+/** The parts of a document, or of an operation, that newer ones also have. Elements identify those of lists. */
 const lasting = (part: unknown): unknown => {
   if (Array.isArray(part)) return Object.fromEntries(part.map((item) => [JSON.stringify(lasting(item)), true]));
   if (typeof part !== 'object' || part === null) return part;
@@ -44,7 +44,7 @@ const isSince = (version: string, since: string): boolean =>
 
 const VERSION = ['info', 'version'];
 
-/** Checks that the published document is that of the contract or, unless that is a fault, of a newer one. */
+/** Checks that the published document is the contract's or, unless that is a fault, a newer one. */
 const documentChecks = (session: VerifySession): Check[] => {
   const { operations, document, strict } = session;
   const published = once(() => readDocument(session));
@@ -130,7 +130,7 @@ const pathChecks = ({ client }: VerifySession): Check[] => [
   }),
 ];
 
-/** A page, and no JSON: no subject of other checks. */
+/** The reply is a page, not JSON, so that it is no subject of other checks. */
 const explanationCheck = ({ client }: VerifySession): Check =>
   serviceCheck('form', `explains every reason at ${ERRORS_PATH}`, async () => {
     const reply = await client.send(ERRORS_PATH, ERRORS_PATH, { method: 'GET' });
@@ -175,7 +175,7 @@ const batchChecks = (session: VerifySession): Check[] => {
   ];
 };
 
-/** Checks of requests that are for no operation or for several, and of the published document. */
+/** Checks of requests for no operation or for several, and of the published document. */
 export const serviceChecks = (session: VerifySession): Check[] => [
   ...documentChecks(session),
   ...pathChecks(session),

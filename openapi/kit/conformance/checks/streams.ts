@@ -6,7 +6,7 @@ import { show } from '../findings/finding.ts';
 import { parsed } from '../http/client.ts';
 import type { VerifySession } from '../session.ts';
 
-/** How long a stream is read, in seconds. */
+/** How long to read a stream, in seconds. */
 const SHORTLY = 1;
 
 /** The messages of a stream, each with its fields. */
@@ -18,7 +18,7 @@ const messagesOf = (text: string): ReadonlyMap<string, string>[] =>
       (block) => new Map(block.split('\n').map((line) => [line.split(':', 1)[0] ?? '', line.replace(/^\w*: ?/, '')])),
     );
 
-/** The JSON values of a stream's messages; undefined for one that is no JSON. */
+/** The JSON values of a stream's messages; undefined for a message that is not JSON. */
 export const valuesOf = (text: string): unknown[] =>
   messagesOf(text)
     .filter((message) => !message.has('event') && message.has('data'))

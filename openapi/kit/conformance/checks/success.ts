@@ -7,7 +7,7 @@ import type { Operation } from '../contract/operation.ts';
 import { inputMembers, withValue } from '../contract/places.ts';
 import type { VerifySession } from '../session.ts';
 
-/** Bodies that all mean: no parameters. The last one is how superjson writes that. */
+/** Bodies that all mean "no parameters". The last one is superjson's. */
 const emptyBodies = ['', '{}', '{"json":null,"meta":{"values":["undefined"],"v":1}}'];
 
 const emptyInput = (operation: Operation, session: VerifySession): Check[] =>
@@ -17,14 +17,14 @@ const emptyInput = (operation: Operation, session: VerifySession): Check[] =>
     }),
   );
 
-/** How superjson writes an input with these members undefined. */
+/** An input with these members undefined, as superjson writes it. */
 const withUndefined = (input: object, names: readonly string[]): string => {
   const nulls = Object.fromEntries(names.map((name) => [name, null]));
   const values = Object.fromEntries(names.map((name) => [name, ['undefined']]));
   return JSON.stringify({ json: { ...input, ...nulls }, meta: { values, v: 1 } });
 };
 
-/** The members that an input can do without, all at once. */
+/** The members that an input can omit together. */
 const sparedMembers = (operation: Operation): string[] => {
   const { body, example } = operation;
   const isEnough = (without: readonly string[]): boolean => {
@@ -47,7 +47,7 @@ const undefinedMembers = (operation: Operation, session: VerifySession): Check[]
   return names.length > 0 ? [check] : [];
 };
 
-/** Long texts are no faults, but may be no cursor, or the id of nothing. */
+/** Long texts are valid, but may not be a cursor, or the id of a record. */
 const longTexts = (operation: Operation, session: VerifySession): Check[] =>
   longestTexts(operation).map(({ name, at, value }) =>
     checkOf(operation, 'form', `takes ${name}`, async () => {
@@ -64,14 +64,14 @@ const readByGet = (operation: Operation, session: VerifySession): Check =>
     expectSuccess(operation, await session.get(operation, await session.records.input(operation)));
   });
 
-/** A read has nothing to repeat: what others may not say of a write does not matter to it. */
+/** A read ignores the key: rules on keys of writes do not apply to it. */
 const ignoredKey = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', `ignores an ${idempotencyKey.name}`, async () => {
     const headers = { [idempotencyKey.name]: '"'.repeat(idempotencyKey.maxLength + 1) };
     await session.call(operation, await session.records.input(operation), { headers });
   });
 
-/** Checks that an operation takes requests at their limits. `refusals.ts` goes beyond them. */
+/** Checks that an operation accepts requests at their limits. `refusals.ts` exceeds them. */
 const atLimits = (operation: Operation, session: VerifySession): Check[] => {
   const { id, bodyLimit, reasons, example } = operation;
   return [
@@ -89,7 +89,7 @@ const atLimits = (operation: Operation, session: VerifySession): Check[] => {
   ];
 };
 
-/** Checks of the ways to call an operation that have to succeed. */
+/** Checks of the ways to call an operation that must succeed. */
 export const successChecks = (operation: Operation, session: VerifySession): Check[] => [
   checkOf(operation, 'output', 'answers its example as the contract says', async () => {
     await session.call(operation, await session.records.input(operation));

@@ -3,13 +3,13 @@ import { pointerOf } from '../../../../contract/issues.ts';
 import type { Operation } from './operation.ts';
 import { type ValuePlace, placesOf, withValue } from './places.ts';
 
-/** A fault to plant in the example of an operation, and what the contract finds there. */
+/** A fault to plant in the example of an operation, and the contract's issues for it. */
 export interface InputFault {
   /** For example `/limit: 0`. */
   name: string;
-  /** Where it is in the body. */
+  /** Its place in the body. */
   at: readonly string[];
-  /** The value at the place; undefined to leave it out. */
+  /** The value at the place; undefined to omit it. */
   value: unknown;
   issues: readonly Issue[];
 }
@@ -21,7 +21,7 @@ const UNKNOWN = 'unknownMember';
 
 type Wrong = [name: string, value: unknown];
 
-/** One more than a limit allows; nothing where there is none. */
+/** One more than a limit allows; nothing without a limit. */
 const beyond = (limit: number | undefined, noun: string, make: (n: number) => unknown): Wrong[] =>
   limit === undefined ? [] : [[`${limit + 1} ${noun}`, make(limit + 1)]];
 
@@ -81,7 +81,7 @@ const faultsAt = (place: ValuePlace): Omit<InputFault, 'issues'>[] => {
   ];
 };
 
-/** Every rule of an operation's input, broken one by one: what to send, and what the contract says to it. */
+/** All rules of an operation's input, broken one by one: the input to send, and the contract's issues for it. */
 export const faultsOf = (operation: Operation): InputFault[] => {
   const sample = { json: operation.example.input };
   return placesOf(operation)
@@ -96,14 +96,14 @@ export const faultsOf = (operation: Operation): InputFault[] => {
 const isWithin = (a: readonly string[], b: readonly string[]): boolean =>
   b.every((member, index) => a[index] === member);
 
-/** Whether a body lacks its parameters: the members beside them may then be taken for these. */
+/** Whether a body lacks its parameters: the service may then take the members beside them for these. */
 const lacksInput = ({ at, value }: InputFault): boolean => at.length === 1 && at[0] === 'json' && value === undefined;
 
-/** Whether two faults can be in one request. */
+/** Whether one request can have both faults. */
 const areApart = (a: InputFault, b: InputFault): boolean =>
   !isWithin(a.at, b.at) && !isWithin(b.at, a.at) && !lacksInput(a) && !lacksInput(b);
 
-/** Faults in as few requests as can be, since a reply names them all. */
+/** Faults in as few requests as possible, since a reply names all of them. */
 export const roundsOf = (faults: readonly InputFault[]): InputFault[][] => {
   const rounds: InputFault[][] = [];
   for (const fault of faults) {
@@ -114,15 +114,15 @@ export const roundsOf = (faults: readonly InputFault[]): InputFault[][] => {
   return rounds;
 };
 
-/** A request that holds all faults of a round. */
+/** A request with all faults of a round. */
 export const faultyBody = (body: unknown, round: readonly InputFault[]): unknown =>
   round.reduce((changed, { at, value }) => withValue(changed, at, value), body);
 
-/** Whether a text may hold anything, if it is not blank. */
+/** Whether a text may hold anything but blanks alone. */
 const isFree = ({ schema: { type, enum: words, pattern } }: ValuePlace): boolean =>
   type === 'string' && words === undefined && new RegExp(pattern ?? '').test(`${WIDE}  ${WIDE}`);
 
-/** The free texts of an input at their longest in code points. In UTF-16 units or bytes they are too long. */
+/** The free texts of an input at their longest in code points. In UTF-16 units or bytes they exceed the limit. */
 export const longestTexts = (operation: Operation): Pick<InputFault, 'name' | 'at' | 'value'>[] =>
   placesOf(operation).flatMap((place) => {
     const { maxLength } = place.schema;

@@ -15,32 +15,32 @@ export const API_PATH = operations.map(({ id, route }) => route.path.slice(0, -i
 /** A JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** An operation of the contract with what is needed to try it. */
+/** An operation of the contract with the data to test it. */
 export interface Operation extends Omit<Procedure, 'route'> {
   path: string;
   /** The schema of a request. */
   body: z.ZodType;
-  /** The same as JSON Schema, for all to see what is allowed. */
+  /** The same as JSON Schema, which shows the allowed values. */
   bodySchema: JsonSchema;
-  /** Whether it answers with a stream of messages. */
+  /** Whether it returns a stream of messages. */
   isStream: boolean;
-  /** The schema of a success or, of a stream, of each message, which passes over unknown members. */
+  /** The schema of a success or, for a stream, of each message. It ignores unknown members. */
   success: z.ZodType;
-  /** The same, which refuses them. */
+  /** The same, but it refuses unknown members. */
   strictSuccess: z.ZodType;
   example: { input: Readonly<Record<string, unknown>>; output: unknown };
   /** The member of the input that names a record. */
   idMember: string | undefined;
   /** The reason for an id without a record. */
   notFound: Reason | undefined;
-  /** The scopes a key needs to call it. */
+  /** The scopes that a key needs to call it. */
   needs: readonly Scope[];
 }
 
-/** The scopes that an input gives to a key: no key gives out one that it lacks. */
+/** The scopes that an input gives to a key: a key cannot give a scope that it lacks. */
 const givenBy = ({ scopes = [] }: Operation['example']['input']): readonly Scope[] => scopes as Scope[];
 
-/** An operation with what is needed to try it. */
+/** An operation with the data to test it. */
 export const operationOf = (operation: ContractOperation): Operation => {
   const { access, reasons, route, ...metadata } = operation;
   const { path, body } = route;

@@ -3,7 +3,7 @@ import type { JsonSchema, Operation } from './operation.ts';
 
 /** A place in a request: a member, or an element of an array. */
 export interface ValuePlace {
-  /** Where it is in the body: `['json', 'title']`. */
+  /** Its place in the body: `['json', 'title']`. */
   at: readonly string[];
   /** The schema of its values, null aside. */
   schema: JsonSchema;
@@ -14,7 +14,7 @@ export interface ValuePlace {
   sample: unknown;
 }
 
-/** Members of maps, where the example has none: names, or pointers. */
+/** Names for members of maps without a member in the example: names, or pointers. */
 const ANY_NAMES = ['name', '/name'];
 
 /** A place whose schema may be a reference or allow null. */
@@ -55,11 +55,11 @@ export const placesOf = ({ bodySchema, example }: Operation): ValuePlace[] => {
     const here = { ...place, nullable, schema: resolved(place.schema) };
     return [here, ...childrenOf(here).flatMap(walk)];
   };
-  // Nothing at all is as good as `{}`.
+  // An empty body equals `{}`.
   return walk({ at: [], schema: bodySchema, required: false, sample: { json: example.input } });
 };
 
-/** A copy of a JSON value that has another value at a place; holders that are missing are made. */
+/** A copy of a JSON value with another value at a place. It creates missing objects on the way. */
 export const withValue = (value: unknown, [name, ...rest]: readonly string[], replacement: unknown): unknown => {
   if (name === undefined) return replacement;
   const member = withValue(valueAt(value, [name]), rest, replacement);

@@ -5,8 +5,8 @@ type StrictShape = Record<string, z.ZodType>;
 const leaves = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral, z.ZodNull, z.ZodISODateTime];
 
 /**
- * A schema that accepts what another one accepts, but refuses members that it does not know, at any depth. Replies are
- * open, so that members can be added; a deployment of this very contract has no others.
+ * A schema that accepts the same as another one, but refuses unknown members at any depth. Replies are open, so that
+ * versions can add members; a deployment of this very contract has no others.
  * @throws Error for a kind of schema that no reply of the contract has had so far
  */
 export const strict = (schema: z.ZodType): z.ZodType => {

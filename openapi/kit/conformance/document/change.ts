@@ -1,47 +1,47 @@
 /** A difference between the document of a client and the current one. */
 export interface Change {
-  /** The id of the operation, or `event`, a message to webhooks; `the document` for all. */
+  /** The id of the operation; `event` for a message to webhooks; `the document` for all. */
   operation: string;
   /** The former rule, and the current one. */
   expected: string;
   came: string;
-  /** Where in the request or the reply: `the request /json/limit`, `200 /result/data/json/items/*`. */
+  /** The place in the request or the reply: `the request /json/limit`, `200 /result/data/json/items/*`. */
   where: string;
-  /** Whether a client may fail by it; else it is but new. */
+  /** Whether a client may fail by it; else it only adds something. */
   breaks: boolean;
-  /** Where in the document it is: one change there may concern many operations. */
+  /** The place in the document: one change there may affect many operations. */
   node: string;
-  /** The words that a request may not have any more, or a reply may newly, or not, have; undefined where the change is about more than some words. */
+  /** The words that a request loses, or that a reply gains or loses; undefined for a change of more than some words. */
   words?: readonly string[];
   /** Whether a member of a reply may be missing. */
   absent?: true;
-  /** Whether the request needs more than before: who does not send what is named fails, too. */
+  /** Whether the request needs more than before: a client that does not send the named parts also fails. */
   demands?: true;
-  /** Set where the comparison cannot tell whether a client fails by it. */
+  /** Set if the comparison cannot tell whether a client fails by it. */
   unsure?: true;
-  /** The limit of a request that is narrower than before: who sends what satisfies it does not fail. */
+  /** The narrowed limit of a request: a client whose values satisfy it does not fail. */
   limit?: { name: string; value: number };
-  /** A reason that no longer comes, or comes otherwise: who handles it may not handle that. */
+  /** A reason that replies no longer give, or give in another way: a client may handle the former way only. */
   reason?: string;
-  /** The reasons of the failures that it is about: who handles none of them is not concerned. */
+  /** The reasons of the failures in question: it does not affect a client that handles none of them. */
   failures?: readonly string[];
 }
 
-/** Which way values go: a client must be understood in what it sends, and understand what it gets. */
+/** The direction of values: a client sends requests that must be understood, and must understand replies. */
 export type Direction = 'request' | 'reply';
 
 /** A difference of two schemas. */
 export type Difference = Omit<Change, 'operation' | 'where' | 'node'> & {
-  /** The member that it is about, where it is about one. */
+  /** The member in question, if any. */
   name?: string;
-  /** Whether it is about a member of a reply that could be missing before. */
+  /** Whether it concerns a member of a reply that could be missing before. */
   isOptional?: boolean;
 };
 
-/** The text for a part that is gone. */
+/** The text for a missing part. */
 export const NOTHING = 'nothing';
 
-/** Tells what is gone, what is new, and how what is in both differs, by its name. */
+/** Reports, by name, the parts that are gone, the new ones, and the differences of those in both. */
 export const byName = <T, D>(
   before: ReadonlyMap<string, T>,
   now: ReadonlyMap<string, T>,

@@ -4,7 +4,7 @@ import { meaningOf, type RawSchema, REFERENCE, resolved } from './schema.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** How a failure comes: by which status and code. */
+/** The status and the code of a failure. */
 interface Failure {
   status: string;
   code: unknown;
@@ -14,15 +14,15 @@ interface Failure {
 export interface DocumentedOperation {
   id: string;
   path: string;
-  /** The schema of the request, if it has one. */
+  /** The schema of the request, if any. */
   input: RawSchema | undefined;
   /** The schemas of replies, by their status. */
   replies: ReadonlyMap<string, RawSchema>;
-  /** Its failures by their reasons: each has an example. */
+  /** Its failures by their reasons: each reason has an example. */
   reasons: ReadonlyMap<string, Failure>;
   /** Whether a caller needs a key. */
   needsKey: boolean;
-  /** The operation as it is written, with all that its path has beside, and the parameters and the security that hold for it. */
+  /** The operation as written, with the other members of its path, and the parameters and the security that apply. */
   written: Members;
 }
 
@@ -31,13 +31,13 @@ export interface ClientDocument {
   /** Its name in reports. */
   name: string;
   document: object;
-  /** By their ids. */
+  /** The operations by their ids. */
   operations: ReadonlyMap<string, DocumentedOperation>;
-  /** The messages that it sends to webhooks, of operations and by itself, by their ids. */
+  /** The messages to webhooks, sent by operations and by the service itself, by their ids. */
   messages: ReadonlyMap<string, DocumentedOperation>;
 }
 
-/** A text that is no document. The message says why. */
+/** The error for a text that is not a document. The message says why. */
 export class DocumentError extends Error {}
 
 const METHOD = 'post';
@@ -55,7 +55,7 @@ const reasonsIn = ([status, reply]: [string, unknown]): [string, Failure][] =>
     .filter(([name]) => REASON.test(name))
     .map(([name, example]) => [name, { status, code: valueAt(example, ['value', 'error', 'json', 'code']) }]);
 
-/** The operations below some paths, or the messages by their names. */
+/** The operations of some paths, or the messages by their names. */
 const operationsIn = (document: object, paths: unknown): Map<string, DocumentedOperation> => {
   const operations = membersOf(paths).flatMap(([path, item]): DocumentedOperation[] => {
     const operation = valueAt(item, [METHOD]) as Members | undefined;
@@ -114,10 +114,10 @@ export const headersOf = (document: object, reply: unknown): Map<string, unknown
     membersOf(valueAt(reply, ['headers'])).map(([name, header]) => [name.toLowerCase(), resolved(document, header)]),
   );
 
-/** OpenAPI 3.0 says the scopes of an operation by an extension. */
+/** OpenAPI 3.0 states the scopes of an operation in an extension. */
 export const SCOPES_IN_3_0 = 'x-required-scopes';
 
-/** The schemes that a caller may use, by their meaning, with the scopes of each. Each of the sets is enough. */
+/** The schemes that a caller may use, by their meaning, with the scopes of each. Each set suffices. */
 export type Security = ReadonlyMap<string, readonly unknown[]>[];
 
 export const securityOf = ({ document }: ClientDocument, { written }: DocumentedOperation): Security => {
@@ -129,7 +129,7 @@ export const securityOf = ({ document }: ClientDocument, { written }: Documented
   );
 };
 
-/** Reads a document from JSON, also behind a byte order mark. @throws DocumentError */
+/** Reads a document from JSON, with or without a byte order mark. @throws DocumentError */
 export const parseDocument = (name: string, text: string): ClientDocument => {
   let document: unknown;
   try {
@@ -146,7 +146,7 @@ export const parseDocument = (name: string, text: string): ClientDocument => {
   return read;
 };
 
-/** A schema of a document, and those it refers to, as JSON Schema of today. */
+/** A schema of a document, and the schemas that it refers to, as current JSON Schema. */
 export const jsonSchemaOf = (document: unknown, schema: RawSchema): RawSchema => {
   const modern = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(modern);

@@ -27,7 +27,7 @@ type Both = readonly [before: unknown, now: unknown];
 
 const OPERATION = 'the operation';
 const JSON_TYPE = 'application/json';
-/** Promises that earlier documents left to guides: one that comes changes nothing. */
+/** Promises that earlier documents left to guides: adding one changes nothing. */
 const ANNOUNCED: ReadonlySet<string> = new Set(['x-limits', 'x-order']);
 /** How the document describes the messages of a stream. */
 const STREAM = 'x-streaming';
@@ -35,7 +35,7 @@ const STREAM = 'x-streaming';
 const valuesAt = ([before, now]: Both, name: string): Both => [valueAt(before, [name]), valueAt(now, [name])];
 const mapOf = (value: unknown): Map<string, unknown> => new Map(membersOf(value));
 
-/** The members of two objects that nothing else has compared, and that bind clients: their meaning is not known. */
+/** The other members of two objects that bind clients, compared as a whole: their meaning is unknown. */
 const restOf = ({ client, current }: Documents, nodes: Both, compared: readonly string[], where: string): Told[] => {
   const names = new Set(nodes.flatMap((node) => membersOf(node).map(([name]) => name)));
   return [...names]
@@ -49,7 +49,7 @@ const restOf = ({ client, current }: Documents, nodes: Both, compared: readonly 
     });
 };
 
-/** Compares two schemas of which it is not known who sends, or reads, what they describe. */
+/** Compares two schemas when it is unknown which client sends or reads the values. */
 const schemasAside = (pair: Pair, nodes: Both, way: Direction, where: string): Told[] => {
   const [a, b] = valuesAt(nodes, 'schema').map((schema) => (isSchema(schema) ? schema : {})) as [RawSchema, RawSchema];
   return differencesOf(pair, { schema: a, node: where }, { schema: b, node: where }, way).map(
@@ -66,7 +66,7 @@ const schemasAside = (pair: Pair, nodes: Both, way: Direction, where: string): T
 
 const isRequired = (one: unknown): boolean => valueAt(one, ['required']) === true;
 
-/** Differences in headers and parameters: which client sends or reads them is not recorded. */
+/** Differences in headers and parameters: no record tells which client sends or reads them. */
 const differencesOfNamed = (
   pair: Pair,
   way: Direction,
@@ -94,7 +94,7 @@ const differencesOfNamed = (
   );
 };
 
-/** How bodies differ in their media types; those of JSON are compared by their schemas. */
+/** The differences of bodies in their media types; those of JSON are compared by their schemas. */
 const differencesOfContent = (pair: Pair, way: Direction, bodies: Both, where: string): Told[] => {
   const [before, now] = valuesAt(bodies, 'content').map(mapOf) as [Map<string, unknown>, Map<string, unknown>];
   return [
@@ -157,7 +157,7 @@ const differencesOfReplies = (pair: Pair, way: Direction): Told[] => {
       return [{ where: OPERATION, expected: `the status ${status}`, came: NOTHING, breaks }];
     },
     (status) => {
-      // Another success may come in the place of the usual one; clients expect failures.
+      // Another success may replace the usual one; clients expect failures.
       const isOfSuccess = status.startsWith('2') && { unsure: true as const };
       return [
         { where: OPERATION, expected: `no status ${status}`, came: 'it may come', breaks: false, ...isOfSuccess },
@@ -175,7 +175,7 @@ const differencesOfReplies = (pair: Pair, way: Direction): Told[] => {
   );
 };
 
-/** Compares two JSON bodies. A failure may always lack a member that is optional; no client can rely on it. */
+/** Compares two JSON bodies. A failure may always lack an optional member; no client can rely on it. */
 const differencesOfBodies = (
   pair: Pair,
   [a = {}, b = {}]: readonly [RawSchema | undefined, RawSchema | undefined],
@@ -257,18 +257,18 @@ const compareAll = (
   );
 };
 
-/** The operation of a change that is of none. */
+/** The operation of a change that belongs to none. */
 export const DOCUMENT_ITSELF = 'the document';
 
 /** The members of a document that the comparison of operations reads, and those about the document itself. */
 const COMPARED = ['openapi', 'info', 'servers', 'security', 'paths', 'webhooks', 'components'];
 const COMPONENTS = ['schemas', 'parameters', 'headers', 'responses', 'examples', 'securitySchemes'];
 
-/** The names of members of which each describes something further. */
+/** The names of members that each describe something further. */
 const heldIn = (...values: unknown[]): string[] =>
   values.flatMap((value) => membersOf(value).flatMap(([name, one]) => (isSchema(one) ? [name] : [])));
 
-/** The meaning of what is written, whatever the order of members, but for the document itself. */
+/** The meaning of the whole document in any order of members, apart from the members about the document itself. */
 const meaningOfAll = ({ document }: ClientDocument): string =>
   meaningOf({}, { ...document, openapi: '', info: '', servers: '' });
 

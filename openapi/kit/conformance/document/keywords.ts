@@ -2,7 +2,7 @@ import { show } from '../findings/finding.ts';
 import { type Difference, type Direction, NOTHING } from './change.ts';
 import { isSchema, type SchemaShape } from './schema.ts';
 
-// How the keywords of two schemas differ, those aside that hold further schemas.
+// The differences of two schemas in their keywords, except those that hold further schemas.
 
 const UNSURE = { unsure: true } as const;
 
@@ -12,11 +12,11 @@ const wordsOf = (values: Iterable<unknown>): string => [...values].map(show).joi
 const lacking = (all: ReadonlySet<unknown>, some: ReadonlySet<unknown>): unknown[] =>
   [...all].filter((one) => !some.has(one));
 
-/** A number is an integer or another one. */
+/** The type `number` includes `integer`. */
 const typesOf = ({ types }: SchemaShape): ReadonlySet<string> | undefined =>
   types?.has('number') ? new Set([...types, 'integer']) : types;
 
-/** A change of what may be there, towards less of it or more: less binds requests, and more binds replies. */
+/** A change of the allowed values, to fewer or to more: fewer bind requests, and more bind replies. */
 const difference = (
   isLess: boolean,
   way: Direction,
@@ -29,26 +29,26 @@ const difference = (
     expected,
     came,
     breaks,
-    // A client may wait for a word that never comes.
+    // A client may wait for a word that never arrives.
     ...(isLess && way === 'reply' && words && UNSURE),
     ...(words && (breaks || way === 'reply') && { words: words as string[] }),
   };
 };
 
-/** How what may be there differs. */
+/** The differences of two sets of allowed values. */
 const differencesOfSets = (
   noun: 'type' | 'value',
   before: ReadonlySet<unknown> | undefined,
   now: ReadonlySet<unknown> | undefined,
   way: Direction,
 ): Difference[] => {
-  /** Words, and not types or numbers. */
+  /** Words, as opposed to types or numbers. */
   const wordsIn = (values: Iterable<unknown>): unknown[] | undefined =>
     noun === 'value' && [...values].every((value) => typeof value === 'string') ? [...values] : undefined;
   if (!before && !now) return [];
   if (!before || !now) {
     const [expected, came] = [before, now].map((set) => (set ? wordsOf(set) : `any ${noun}`)) as [string, string];
-    // Any text is words that are new.
+    // Any text counts as new words.
     const words = way === 'reply' && before && wordsIn(before) ? [] : undefined;
     return [difference(now !== undefined, way, expected, came, words)];
   }
@@ -59,7 +59,7 @@ const differencesOfSets = (
   ];
 };
 
-/** The limits of a schema that bind: an exclusive one as the other, and none that no value can exceed. */
+/** The limits of a schema that have an effect: exclusive ones as inclusive ones, and none that no value can exceed. */
 const limitsOf = (shape: SchemaShape): Readonly<Record<string, number>> => {
   const { types, words, limits, others, rules, members } = shape;
   const { exclusiveMinimum, exclusiveMaximum, ...own } = limits;
@@ -72,18 +72,18 @@ const limitsOf = (shape: SchemaShape): Readonly<Record<string, number>> => {
   const isIdle = (name: string, limit: number): boolean =>
     !Number.isFinite(limit) ||
     (/^min[LIP]/.test(name) && limit === 0) ||
-    // Each of the words satisfies it.
+    // Each of the words satisfies the limit.
     (name.endsWith('Length') && lengths?.every((n) => (name === 'maxLength' ? n <= limit : n >= limit)) === true);
   const all = Object.entries({ ...own, minimum, maximum, maxProperties });
   return Object.fromEntries(all.filter(([name, limit]) => !isIdle(name, limit)));
 };
 
-/** Limits that now refuse inputs that a client may send, or allow replies that it may not bear. */
+/** Limits that now refuse inputs that a client may send, or allow replies that it may not handle. */
 const differencesOfLimits = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
   const [limits, others] = [limitsOf(before), limitsOf(now)];
   return [...new Set([...Object.keys(limits), ...Object.keys(others)])].flatMap((name): Difference[] => {
     const [a, b] = [limits[name], others[name]];
-    // Members that come and go are told of themselves.
+    // Added and removed members have differences of their own.
     if (a === b || (name === 'maxProperties' && before.limits[name] === now.limits[name])) return [];
     const isUpper = name.startsWith('max');
     const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [-(a ?? -Infinity), -(b ?? -Infinity)];
@@ -105,9 +105,9 @@ const NOTES: ReadonlySet<string> = new Set([
   'writeOnly',
 ]);
 
-/** The rules that do nothing but refuse a value for what it is. */
+/** The rules that only refuse values, by the values themselves. */
 const OWN_RESTRICTIONS = ['pattern', 'format', 'uniqueItems', 'multipleOf'];
-/** The rules that do nothing but refuse values. */
+/** The rules that only refuse values. */
 const RESTRICTIONS: ReadonlySet<string> = new Set([
   ...OWN_RESTRICTIONS,
   'x-order',
@@ -124,11 +124,11 @@ const RESTRICTIONS: ReadonlySet<string> = new Set([
   'unevaluatedProperties',
 ]);
 
-/** Whether a schema takes any value. */
+/** Whether a schema accepts any value. */
 export const isAny = (schema: unknown): boolean =>
   schema === undefined || schema === true || (isSchema(schema) && Object.keys(schema).length === 0);
 
-/** Whether a rule does nothing but refuse values: what it names may be exempt from another rule. */
+/** Whether a rule only refuses values: the parts that it names may be exempt from another rule. */
 const isRestriction = (name: string, shapes: readonly SchemaShape[]): boolean => {
   if (shapes.some(({ rules }) => Object.keys(rules).some((other) => other !== name && other.startsWith('unevaluated'))))
     return OWN_RESTRICTIONS.includes(name);
@@ -137,7 +137,7 @@ const isRestriction = (name: string, shapes: readonly SchemaShape[]): boolean =>
   return RESTRICTIONS.has(name);
 };
 
-/** Rules, which a comparison cannot weigh: whether the current one allows more, or less, it cannot tell. */
+/** Differences of rules that a comparison cannot weigh: it cannot tell whether the current rule allows more or less. */
 const differencesOfRules = (
   before: SchemaShape,
   now: SchemaShape,
@@ -150,23 +150,23 @@ const differencesOfRules = (
     if (a === b || (a === undefined && unknownBefore.includes(name))) return [];
     const told = { expected: `${name} ${a ?? 'none'}`, came: b ?? 'none' };
     if (name === 'format' && way === 'reply' && a !== undefined) return [{ ...told, breaks: true }];
-    // Such a member is not sent, or does not come.
+    // Requests, or replies, do not have such a member.
     if (name === (way === 'request' ? 'readOnly' : 'writeOnly'))
       return [{ ...told, breaks: b === 'true', ...(way === 'reply' && { absent: true as const }) }];
-    // One that goes allows more, and one that comes allows less.
+    // A removed rule allows more, and an added one allows less.
     const isHarmless =
       NOTES.has(name) || ((way === 'request' ? b : a) === undefined && isRestriction(name, [before, now]));
     return [{ ...told, breaks: false, ...(!isHarmless && UNSURE) }];
   });
 };
 
-/** Which of several members have to be there. */
+/** The alternatives among members that must be present, in words. */
 const wordsOfAlternatives = ({ alternatives }: SchemaShape): string =>
   alternatives.length === 0
     ? 'no member of several'
     : `one of ${alternatives.map((names) => names.join(' and ')).join(', ')}`;
 
-/** Differences in the sets of members of which one is required: the client may send fewer than are required now. */
+/** Differences in the sets of members that each require one: the client may send fewer than now required. */
 const differencesOfAlternatives = (before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
   if (JSON.stringify(before.alternatives) === JSON.stringify(now.alternatives)) return [];
   const sent = before.alternatives.length > 0 ? before.alternatives : [[]];
@@ -178,7 +178,7 @@ const differencesOfAlternatives = (before: SchemaShape, now: SchemaShape, way: D
   return [{ ...told, breaks: !sent.every(isTaken), demands: true }];
 };
 
-/** How a member differs in whether it is there, and has to be. */
+/** The differences of a member in whether it exists, and whether it is required. */
 const differencesOfMember = (name: string, before: SchemaShape, now: SchemaShape, way: Direction): Difference[] => {
   const isReply = way === 'reply';
   const [was, is] = [before, now].map(({ members }) => Object.hasOwn(members, name)) as [boolean, boolean];
@@ -202,17 +202,17 @@ const differencesOfMember = (name: string, before: SchemaShape, now: SchemaShape
 const kindOf = (others: unknown): string =>
   others === false ? 'no others' : isSchema(others) && !isAny(others) ? 'others of a form' : 'any others';
 
-/** How additional members differ, where one of both has no schema of them. */
+/** The differences of additional members, where one of both schemas has no schema for them. */
 const differencesOfOthers = ({ others: a }: SchemaShape, { others: b }: SchemaShape, way: Direction): Difference[] => {
   const [from, to] = [kindOf(a), kindOf(b)];
   if (from === to) return [];
-  // No client sends or reads members that no document names, but for those of a map.
+  // Clients use members that no document names only in maps.
   const isOfMap = from === 'others of a form';
   const isLess = to === 'no others' || (to === 'others of a form' && from === 'any others');
   return [{ name: '*', expected: from, came: to, breaks: isOfMap && isLess === (way === 'request') }];
 };
 
-/** Differences in the keywords of two schemas. `unknownBefore` has those that the former document could not say. */
+/** Differences in the keywords of two schemas. `unknownBefore` has those that the former document could not express. */
 export const differencesOfKeywords = (
   before: SchemaShape,
   now: SchemaShape,

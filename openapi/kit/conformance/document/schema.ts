@@ -1,9 +1,9 @@
 import { valueAt } from '../values.ts';
 
-/** A schema of a document, in OpenAPI 3.0 or 3.1, as it is written there. */
+/** A schema of a document, in OpenAPI 3.0 or 3.1, as written there. */
 export type RawSchema = Readonly<Record<string, unknown>>;
 
-/** A schema, and where in its document it is: the name of the component that holds it, and the way from there. */
+/** A schema, and its place in its document: the name of the component that holds it, and the path from there. */
 export interface PlacedSchema {
   schema: RawSchema;
   node: string;
@@ -18,24 +18,24 @@ export interface SchemaShape {
   words: ReadonlySet<unknown> | undefined;
   members: Readonly<Record<string, unknown>>;
   required: ReadonlySet<string>;
-  /** Sets of members of which one has to be there, besides those that are required; none for no such rule. */
+  /** Sets of members: of each set, one member must be present, besides the required ones. Empty without such a rule. */
   alternatives: readonly (readonly string[])[];
   /** The schema of an array's items. */
   items: unknown;
-  /** The schema of additional members; false if there may be none. */
+  /** The schema of additional members; false if none are allowed. */
   others: unknown;
-  /** The value that takes the place of one that is left out. */
+  /** The value that replaces a missing one. */
   fallback: unknown;
-  /** The keywords that say that value. */
+  /** The keywords that state that value. */
   fallbackBy: string;
   isDeprecated: boolean;
   /** `maxLength` and the like. */
   limits: Readonly<Record<string, number>>;
-  /** `pattern`, `format`, and whatever else is said of a value, as JSON in which nothing is referred to. */
+  /** `pattern`, `format`, and all other rules on a value, as JSON with references resolved. */
   rules: Readonly<Record<string, string>>;
-  /** Schemas of which one has to fit, where there are several. */
+  /** The schemas of which a value must match one, where several exist. */
   choices: readonly unknown[];
-  /** All schemas of which one has to fit, as they are written, also of null. */
+  /** All schemas of which a value must match one, as written, including that of null. */
   options: readonly RawSchema[];
 }
 
@@ -51,7 +51,7 @@ const LIMITS = [
   'minProperties',
   'maxProperties',
 ];
-/** The keywords that have a member of their own in a shape. */
+/** The keywords for which a shape has a member of its own. */
 const SHAPED = new Set([
   'type',
   'nullable',
@@ -65,7 +65,7 @@ const SHAPED = new Set([
   'x-default',
   'deprecated',
 ]);
-/** Words for people, which bind no client. Of every object of a document, all other members are compared. */
+/** Members with words for people, which bind no client. All other members of a document's objects are compared. */
 export const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'description',
   'summary',
@@ -85,7 +85,7 @@ const MAX_REFERENCES = 50;
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether a value is a schema, and not `true` or `false`, which are others. */
+/** Whether a value is a schema object; `true` and `false` are the other schemas. */
 export const isSchema = (value: unknown): value is RawSchema => typeof value === 'object' && value !== null;
 
 /** The target of a node's reference, with the members beside the reference. */
@@ -94,7 +94,7 @@ export const resolved = (document: unknown, value: unknown): unknown => {
   return typeof $ref === 'string' ? { ...(valueAt(document, $ref.split('/').slice(1)) as object), ...own } : value;
 };
 
-/** A value with what it refers to in its place, without words for people and with members in their order, as JSON. */
+/** A value as JSON: with references resolved, without words for people, and with sorted members. */
 export const meaningOf = (document: unknown, value: unknown): string => {
   const within = (part: unknown, areNames: boolean, referred: readonly string[]): unknown => {
     if (Array.isArray(part)) return part.map((one) => within(one, false, referred));
@@ -117,7 +117,7 @@ export const meaningOf = (document: unknown, value: unknown): string => {
   return JSON.stringify(within(value, false, [])) ?? '';
 };
 
-/** A pattern with characters in the place of the escapes of those that mean nothing else. */
+/** A pattern with characters in place of their escapes, where the character has no other meaning. */
 export const unescaped = (pattern: string): string =>
   pattern.replaceAll(
     /(?<!\\)((?:\\\\)*)\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))/gi,
@@ -127,7 +127,7 @@ export const unescaped = (pattern: string): string =>
     },
   );
 
-/** Whether a schema says no more than which members have to be there. */
+/** Whether a schema says no more than which members are required. */
 const isRequirement = (schema: RawSchema): boolean =>
   schema['required'] !== undefined && Object.keys(schema).every((keyword) => keyword === 'required');
 const NOT_FOR_NULL: ReadonlySet<string> = new Set(['nullable', 'deprecated', 'readOnly', 'writeOnly']);
@@ -135,7 +135,7 @@ const isNull = ({ type, enum: words, ...rest }: RawSchema): boolean =>
   Object.keys(rest).every((name) => FOR_PEOPLE.has(name) || NOT_FOR_NULL.has(name)) &&
   (type === 'null' || (Array.isArray(words) && words.length > 0 && words.every((word) => word === null)));
 
-/** A schema as an object: true takes all, false nothing. */
+/** A schema as an object: true accepts all values, false none. */
 export const asObject = (schema: unknown): RawSchema =>
   isObject(schema) ? schema : schema === false ? { not: {} } : {};
 
@@ -150,11 +150,11 @@ const typeOf = (value: unknown): string => {
 
 const typesIn = (type: unknown): string[] => [type].flat().map(String);
 
-/** Whether a type is among some, or one that holds it is. */
+/** Whether some types include a type, or one that contains it. */
 const isAmong = (type: string, types: readonly string[]): boolean =>
   types.includes(type) || (type === 'integer' && types.includes('number'));
 
-/** The value of a keyword that says as much as two schemas do together; undefined where no value does. */
+/** The value of a keyword that has the effect of two schemas' values together; undefined if no value has. */
 const inBoth = (name: string, one: unknown, other: unknown): unknown => {
   if (one === undefined || isSame(one, other)) return other;
   if (typeof one === 'number' && typeof other === 'number' && LIMITS.includes(name))
@@ -186,7 +186,7 @@ const boundBy = ({ additionalProperties: rule, properties: named }: RawSchema, s
   return { ...schema, properties: Object.fromEntries(members) as object };
 };
 
-/** The schema of values that two schemas allow. Keywords that no value can join remain in `allOf`. */
+/** The schema of values that two schemas allow. Keywords whose values cannot be joined stay in `allOf`. */
 const joined = (first: RawSchema, second: RawSchema): RawSchema => {
   const [one, other] = [boundBy(second, first), boundBy(first, second)];
   const result: Record<string, unknown> = { ...one };
@@ -199,7 +199,7 @@ const joined = (first: RawSchema, second: RawSchema): RawSchema => {
   return rest.length > 0 ? { ...result, allOf: rest } : result;
 };
 
-/** A schema without references and with one of each keyword. */
+/** A schema without references and with each keyword once. */
 const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0): PlacedSchema => {
   const { $ref, allOf, ...own } = schema;
   if (depth > MAX_REFERENCES) return { schema: own, node };
@@ -217,7 +217,7 @@ const flattened = (document: unknown, { schema, node }: PlacedSchema, depth = 0)
   return { schema: all, node: parts[0]?.node ?? node };
 };
 
-/** The keywords that say a default, and the other value if they contradict each other. */
+/** The keywords that state a default, and the other value if they contradict each other. */
 const fallbackBy = ({ default: own, 'x-default': told }: RawSchema): string => {
   if (own === undefined || told === undefined) return own === undefined ? 'x-default' : 'default';
   return isSame(own, told) ? 'default and x-default' : `default, against the x-default ${JSON.stringify(told)}`;
@@ -251,7 +251,7 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
   if (isNullable) types?.add('null');
   const { if: condition, then, else: otherwise } = keywords;
   const conditions = [condition, otherwise].map(asObject);
-  // If some members are not there, others have to be.
+  // If some members are missing, others are required.
   const isAlternative = then === undefined && conditions.every(isRequirement);
   const conditional = isAlternative ? conditions.map((one) => one['required'] as string[]) : [];
   const rest = Object.entries(keywords).filter(
@@ -273,7 +273,7 @@ export const shapeOf = (document: unknown, placed: PlacedSchema): SchemaShape =>
     alternatives: [
       ...listed.filter(isRequirement).map((one) => one['required'] as string[]),
       ...conditional,
-      // The document of 3.0 says it by an extension.
+      // A document of 3.0 states it in an extension.
       ...((keywords['x-required-any-of'] ?? []) as string[]).map((name) => [name]),
     ]
       .map((names) => JSON.stringify(names))

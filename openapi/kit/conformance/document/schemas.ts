@@ -14,27 +14,27 @@ import {
   shapeOf,
 } from './schema.ts';
 
-/** A difference of two schemas, or of schemas within them: by its path from there, and where it is in the document. */
+/** A difference of two schemas, or of schemas within them: with the path to it, and its place in the document. */
 export type SchemaDifference = Omit<Difference, 'name'> & { path: readonly string[]; node: string };
 
-/** Two documents that are compared, and the differences of schemas in them that are known already. */
+/** Two documents to compare, and the known differences of schemas in them. */
 export interface Documents {
   client: ClientDocument;
   current: ClientDocument;
   known: Record<Direction, Map<RawSchema, Map<RawSchema, SchemaDifference[]>>>;
 }
 
-/** The rules that OpenAPI 3.0 cannot express: they may have held before. */
+/** The rules that OpenAPI 3.0 cannot express: they may have applied before. */
 const NOT_IN_3_0: readonly string[] = ['propertyNames', 'if', 'then', 'else'];
 
-/** Whether the client's document is of OpenAPI 3.0. */
+/** Whether the client's document has version 3.0 of OpenAPI. */
 export const isOlder = ({ client }: Documents): boolean =>
   String(valueAt(client.document, ['openapi'])).startsWith('3.0');
 
 const wordsOfDefault = ({ fallback }: SchemaShape): string =>
   `default ${fallback === undefined ? 'none' : show(fallback)}`;
 
-/** Differences in the values that take the place of members that are left out. */
+/** Differences in the values that replace missing members. */
 const differencesOfDefaults = (
   { client, current }: Documents,
   before: SchemaShape,
@@ -63,7 +63,7 @@ const differencesOfDefaults = (
     return [{ name, ...told, ...unsure }];
   });
 
-/** The differences of two schemas, each by its path from there. One that refers to itself is compared once. */
+/** The differences of two schemas, each with the path to it. A schema that refers to itself is compared once. */
 export const differencesOf = (
   documents: Documents,
   before: PlacedSchema,
@@ -83,7 +83,7 @@ export const differencesOf = (
     }
   };
   if (way === 'request' && isAny(now.schema) && !isAny(before.schema)) {
-    // It takes whatever comes; what it does with that, the document does not say.
+    // The service accepts any value; the document does not tell its effect.
     tell([{ expected: 'a schema', came: 'any value', breaks: false, unsure: true }]);
     return found;
   }
@@ -100,7 +100,7 @@ export const differencesOf = (
       : [{ expected: `one of ${a.choices.length} choices`, came: `of ${b.choices.length}`, breaks: true }]),
     ...differencesOfDefaults(documents, a, b, way),
   ]);
-  /** Compares schemas within these: a member by its name, or a choice. */
+  /** Compares schemas within these: those of a member, by its name, or of a choice. */
   const within = (one: unknown, other: unknown, name: string, isMember = true): void => {
     if (one === undefined || other === undefined || !(isSchema(one) || isSchema(other))) return;
     const [was, is] = [
@@ -119,14 +119,14 @@ export const differencesOf = (
   return found;
 };
 
-/** Whether a schema, as JSON, is one of null. */
+/** Whether a schema, as JSON, is that of null. */
 const isOfNull = (one: string): boolean => (JSON.parse(one) as RawSchema)['type'] === 'null';
 
-/** The choices of a schema by their meaning; itself, where it has none. */
+/** The choices of a schema by their meaning; the schema itself if it has none. */
 const meaningsOf = (document: object, { options }: SchemaShape, whole: string): string[] =>
   options.length === 0 ? [whole] : options.map((one) => meaningOf(document, one));
 
-/** The meaning of a schema beside its choices. */
+/** The meaning of a schema apart from its choices. */
 const meaningBeside = (document: object, schema: RawSchema): string => {
   if (typeof schema['$ref'] === 'string') return meaningBeside(document, resolved(document, schema) as RawSchema);
   const { anyOf: _, oneOf: _o, default: _d, 'x-default': _x, ...rest } = schema;
@@ -134,8 +134,8 @@ const meaningBeside = (document: object, schema: RawSchema): string => {
 };
 
 /**
- * How the choices of two schemas differ, where one has more of them: that is all that differs then, if one of both is a choice of the
- * other, or has the same besides; undefined where they are to be compared otherwise.
+ * The differences of two schemas in their choices, where one has more. These are the only differences if one schema is
+ * a choice of the other, or if both are equal apart from them; undefined if they need another comparison.
  */
 const differencesOfChoices = (
   { client, current }: Documents,
@@ -147,7 +147,7 @@ const differencesOfChoices = (
   const [x, y] = [meaningBeside(client.document, before), meaningBeside(current.document, now)];
   const [old, fresh] = [meaningsOf(client.document, a, x), meaningsOf(current.document, b, y)];
   const gone = fresh.includes('{}') ? [] : old.filter((one) => !fresh.includes(one));
-  // A choice of null that has another rule is no more than null.
+  // A choice of null with another rule still allows only null.
   const isKnown = (one: string): boolean => old.includes(one) || (isOfNull(one) && old.some(isOfNull));
   const came = old.includes('{}') ? [] : fresh.filter((one) => !isKnown(one));
   const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
@@ -157,7 +157,7 @@ const differencesOfChoices = (
     return [{ ...told, breaks: way === 'reply', ...(way === 'request' && { unsure: true as const }) }];
   }
   if (gone.length === old.length && came.length === fresh.length) return undefined;
-  // Of `oneOf`, what fits another one, too, is refused.
+  // `oneOf` refuses a value that matches two of its schemas.
   const isExclusive = [before, now].some(({ oneOf }) => oneOf !== undefined);
   const [less, more] = way === 'request' ? [gone, came] : [came, gone];
   return [

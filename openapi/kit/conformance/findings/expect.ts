@@ -6,17 +6,17 @@ import { differences, type Finding, Mismatch, show, Skip } from './finding.ts';
 import { failureMember, valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 
-/** Where the output of an operation is in its reply. */
+/** The place of an operation's output in its reply. */
 export const OUTPUT = '/result/data/json';
 const FAILURE = '/error/json';
 
-/** The reasons by which a deployment refuses what its operator has left out, and words for that. */
+/** The reasons for which a deployment refuses what its operator has left out, and words for them. */
 const LACKS: Partial<Record<Reason, string>> = {
   EVENTS_OFF: 'the deployment keeps no events',
   WEBHOOK_SECRETS_OFF: 'the deployment has no key for the secrets of webhooks',
 };
 
-/** Says what the deployment lacks, where the reply has a reason for that which the operation declares. */
+/** The feature that the deployment lacks, if the reply has a reason for that, and the operation declares it. */
 const lackOf = ({ subject, json }: Reply): string | undefined => {
   const reason = failureMember(json, 'reason') as Reason;
   const isDeclared = operations.some(({ id, reasons }) => id === subject && reasons.includes(reason));
@@ -24,8 +24,8 @@ const lackOf = ({ subject, json }: Reply): string | undefined => {
 };
 
 /**
- * @throws Mismatch if there are findings, about this reply unless they name another one; Skip if it says that the deployment
- * lacks something on purpose
+ * @throws Mismatch if findings exist, about this reply unless they name another one; Skip if the reply says that the
+ * deployment lacks something on purpose
  */
 export const demand = (exchange: Reply, findings: readonly Finding[]): void => {
   const lack = findings.length > 0 ? lackOf(exchange) : undefined;
@@ -33,7 +33,7 @@ export const demand = (exchange: Reply, findings: readonly Finding[]): void => {
   if (findings.length > 0) throw new Mismatch(findings.map((finding) => ({ exchange, ...finding })));
 };
 
-/** @throws Mismatch with the finding unless something holds */
+/** @throws Mismatch with the finding unless `holds` */
 export const demandThat = (holds: boolean, reply: Reply, finding: Finding): void =>
   demand(reply, holds ? [] : [finding]);
 
@@ -48,7 +48,7 @@ const outlineOf = (value: unknown, depth = 3): string => {
 const hasEnvelope = (json: unknown): boolean =>
   Object.hasOwn(Object(valueAt(json, ['result', 'data'])), 'json') || valueAt(json, ['error', 'json']) !== undefined;
 
-/** The fault in a reply as a whole: it is no JSON, or has neither of the two envelopes. */
+/** The fault in a reply as a whole: it is not JSON, or has neither of the two envelopes. */
 const ailmentOf = (reply: Reply): Finding | undefined => {
   const { status, headers, text, json } = reply;
   if (json === undefined) {
@@ -98,7 +98,7 @@ const schemaFinding = (issue: z.core.$ZodIssue, path: readonly PropertyKey[], bo
 
 const issuesOf = (schema: z.ZodType, body: unknown): z.core.$ZodIssue[] => schema.safeParse(body).error?.issues ?? [];
 
-/** Issues as findings: a difference that every item of a list has is one. */
+/** Issues as findings: a difference that all items of a list share is one finding. */
 const findingsOf = (issues: readonly z.core.$ZodIssue[], body: unknown): Finding[] => {
   const found = new Map<string, Finding>();
   for (const issue of issues) {
@@ -111,7 +111,7 @@ const findingsOf = (issues: readonly z.core.$ZodIssue[], body: unknown): Finding
   return [...found.values()];
 };
 
-/** How a body differs from a schema. */
+/** The differences of a body from a schema. */
 export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => findingsOf(issuesOf(schema, body), body);
 
 /** The members of a body that a strict schema does not know. */
@@ -121,7 +121,7 @@ export const unknownMembers = (schema: z.ZodType, body: unknown): Finding[] =>
     body,
   );
 
-/** How a reply differs from the envelope of all failures; it may hold more. */
+/** The differences of a reply from the envelope of all failures; it may hold more. */
 export const failureFindings = (reply: Reply): Finding[] => {
   const findings = schemaFindings(ErrorResponse, reply.json);
   const [first] = findings;
@@ -129,8 +129,8 @@ export const failureFindings = (reply: Reply): Finding[] => {
 };
 
 /**
- * The output in a reply that has to be a success, without the members that the contract does not know.
- * @throws Mismatch, and Skip where an operation without an id says that there is no record for it
+ * The output in a reply that must be a success, without the members that the contract does not know.
+ * @throws Mismatch, and Skip if an operation without an id says that it has no record
  */
 export const expectSuccess = ({ success, idMember, notFound }: Operation, reply: Reply): unknown => {
   const { status, json } = reply;
@@ -146,7 +146,7 @@ export const expectSuccess = ({ success, idMember, notFound }: Operation, reply:
   return valueAt(success.parse(json), ['result', 'data', 'json']);
 };
 
-/** The payload of a reply that has to be a failure for this reason. `path` is its procedure. @throws Mismatch */
+/** The payload of a reply that must be a failure for this reason. `path` is its procedure. @throws Mismatch */
 export const expectFailure = (
   reply: Reply,
   reason: Reason,

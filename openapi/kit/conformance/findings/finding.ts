@@ -1,7 +1,7 @@
 import { pointerOf } from '../../../../contract/issues.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** One way in which a deployment is not as the contract says. */
+/** One difference of a deployment from the contract. */
 export interface Finding {
   expected: string;
   came: string;
@@ -9,7 +9,7 @@ export interface Finding {
   at?: string;
   /** The request, and the `X-Request-Id` by which the operator finds it in the log. */
   exchange?: Exchange;
-  /** Of how many replies that were looked at how many differ likewise. */
+  /** The number of faulty replies, and of all that were examined. */
   share?: { faulty: number; of: number };
   /** The common cause of findings that look different. */
   cause?: string;
@@ -17,7 +17,7 @@ export interface Finding {
 
 const MAX_SHOWN = 100;
 
-/** A check throws it when the deployment differs from the contract. */
+/** The error of a check when the deployment differs from the contract. */
 export class Mismatch extends Error {
   readonly findings: readonly Finding[];
 
@@ -28,7 +28,7 @@ export class Mismatch extends Error {
   }
 }
 
-/** A check throws it when it cannot run here; the message says why. */
+/** The error of a check that cannot run here; the message says why. */
 export class Skip extends Error {}
 
 /** A value in at most 100 characters. */
@@ -57,8 +57,8 @@ type ObjectMembers = Record<string, unknown>;
 const isMembers = (value: unknown): value is ObjectMembers => typeof value === 'object' && value !== null;
 
 /**
- * The differences of two JSON values, each with a pointer that begins with `at`. With `more: 'allowed'`, objects may
- * have members that are not expected.
+ * The differences of two JSON values, each with a pointer that starts with `at`. With `more: 'allowed'`, objects may
+ * have further members.
  */
 export const differences = (
   expected: unknown,

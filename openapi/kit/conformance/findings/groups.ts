@@ -1,6 +1,6 @@
 import type { Finding } from './finding.ts';
 
-/** Where a finding was met: what a check belongs to, and its name. */
+/** The place of a finding: the subject of a check, and its name. */
 export interface FindingPlace {
   subject: string;
   name: string;
@@ -8,7 +8,7 @@ export interface FindingPlace {
 
 /** One fault, and all checks that show it. */
 export interface FindingGroup {
-  /** As the first check met it. */
+  /** The finding of the first check. */
   finding: Finding;
   places: FindingPlace[];
 }
@@ -16,12 +16,12 @@ export interface FindingGroup {
 const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const REQUEST_ID = /\bverify-[0-9a-f]{12}-[\w.]+/g;
 const MARK = /\[verify [0-9a-f]{12}\]/g;
-/** `"/extraInfo/downloads/0/url"`: the last member is enough, wherever it is. */
+/** `"/extraInfo/downloads/0/url"`: the last member suffices, at any depth. */
 const POINTER = /"(?:\/[^"/]*)*\/([^"/]*)"/g;
-/** Numbers of things; those of statuses are names. */
+/** Numbers of things, as opposed to those of statuses. */
 const NUMBER = /(?<!status |\w)[0-9]+\b/g;
 
-/** A sentence without what differs from one record, request or run to the next. */
+/** A sentence without the parts that differ between records, requests or runs. */
 const likeness = (text: string): string =>
   text
     .replaceAll(REQUEST_ID, '<request>')
@@ -30,7 +30,7 @@ const likeness = (text: string): string =>
     .replaceAll(POINTER, '"/$1"')
     .replaceAll(NUMBER, '<n>');
 
-/** The kind of value in a text. Names such as `GAME_NOT_FOUND`, and words that are no value, stay as they are. */
+/** The kind of value in a text. Names such as `GAME_NOT_FOUND`, and words that are not values, stay as they are. */
 const kindOf = (text: string): string => {
   if (/^"[A-Z_]+"$/.test(text) || /^(?:null|true|false)$/.test(text)) return text;
   if (/^-?[0-9]/.test(text)) return 'a number';
@@ -48,7 +48,7 @@ const keyOf = ({ expected, came, at, cause }: Finding): string => {
   return `${member}: ${kindOf(expected)}, ${expected === NO_MEMBER ? '' : kindOf(came)}`;
 };
 
-/** Findings by their fault, in the order in which they were met. */
+/** Findings by their fault, in the order of the checks. */
 export const groupsOf = (results: readonly (FindingPlace & { findings: readonly Finding[] })[]): FindingGroup[] => {
   const groups = new Map<string, FindingGroup>();
   for (const { subject, name, findings } of results) {

@@ -11,12 +11,12 @@ export const DOCUMENT = '/openapi.json';
 /** The ends of URLs that people copy from the address bar, or from a call. */
 const APPENDED = /\/(?:api(?:\/trpc(?:\/[\w.,]*)?)?|docs|openapi(?:-3\.0)?\.json|healthz|readyz)$/;
 
-/** A deployment that cannot be verified: nothing answers, or what answers is no gateway. The message says why. */
+/** The error for a URL without a deployment: no answer, or not that of a gateway. The message says why. */
 export class Unreachable extends Error {}
 
 const withoutSlashes = (url: string): string => url.replace(/\/+$/, '');
 
-/** The possible base URLs of the deployment at a URL: above it if it ends like one of its pages, and the URL itself. */
+/** The possible base URLs of the deployment at a URL: the part before the path of a known page, and the URL itself. */
 export const basesOf = (url: string): string[] => {
   const given = withoutSlashes(url);
   const above = withoutSlashes(given.replace(APPENDED, ''));
@@ -29,18 +29,18 @@ const describe = ({ status, headers, request }: Reply): string => {
   return `${status} ${headers.get('content-type')?.split(';', 1)[0] ?? 'without a type'}`;
 };
 
-/** Whether the API answers below a base, be its document missing: only a gateway knows that there is no such procedure. */
+/** Whether the API answers below a base, even without a document: only a gateway knows its missing procedures. */
 const hasApi = async (client: Client): Promise<boolean> => {
   const headers = { 'Content-Type': 'application/json' };
   const reply = await client.send(SERVICE, `${API_PATH}no.such`, { headers, body: '{}' });
   return failureMember(reply.json, 'reason') === 'PROCEDURE_NOT_FOUND';
 };
 
-/** Whether a document describes a gateway, of whichever version. */
+/** Whether a document describes a gateway, of any version. */
 const isDocument = ({ status, json }: Reply): boolean =>
   status === 200 && Object.keys(valueAt(json, ['paths']) ?? {}).some((path) => path.startsWith(API_PATH));
 
-/** Why there is no gateway at a base; undefined if there is one. */
+/** Why a base has no gateway; undefined if it has one. */
 const objectionTo = async (client: Client): Promise<string | undefined> => {
   try {
     const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });

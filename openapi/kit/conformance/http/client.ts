@@ -13,7 +13,7 @@ const MS = 1000;
 
 /**
  * The milliseconds until a caller without quota may send one more request, by the headers of a reply
- * (draft-ietf-httpapi-ratelimit-headers); 0 where some quota is left, or where the reply does not say.
+ * (draft-ietf-httpapi-ratelimit-headers); 0 with some quota left, or if the reply does not say.
  */
 export const paceOf = (headers: Headers): number => {
   const [, name, left] = LEFT.exec(headers.get('ratelimit') ?? '') ?? [];
@@ -24,25 +24,25 @@ export const paceOf = (headers: Headers): number => {
 };
 
 export interface ClientOptions {
-  /** Where the deployment is, without a slash at the end. */
+  /** The address of the deployment, without a slash at the end. */
   baseUrl: string;
-  /** The site whose scripts the requests pretend to come from. */
+  /** The site that the requests give as the origin of their scripts. */
   origin: string;
   /** The name of the run, part of each request id. */
   run: string;
   timeoutMs: number;
-  /** Told how many seconds the deployment asks to wait. */
+  /** Called with the number of seconds for which the deployment asks to wait. */
   onWait: (seconds: number) => void;
 }
 
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
-/** How long one request may be put off by the deployment's rate limit. */
+/** How long the deployment's rate limit may delay one request. */
 const PATIENCE_S = 120;
-/** How long one request may be put off by a deployment that has no room, and all of them together. */
+/** How long an overloaded deployment may delay one request, and all requests together. */
 const OVERLOAD_PATIENCE_S = 15;
 const MAX_OVERLOAD_S = 120;
-/** After this many consecutive requests without a reply, no more of the kind are sent. */
+/** After this many consecutive requests without a reply, the client sends no more of the kind. */
 const MAX_SILENCE = 3;
 
 export const parsed = (text: string): unknown => {
@@ -64,9 +64,9 @@ const secondsToWait = (reply: Reply): number | undefined => {
   return /^[0-9]+$/.test(seconds) ? Math.max(1, Number(seconds)) : undefined;
 };
 
-/** A request got no reply, or not the whole of it. */
+/** The error for a request without a complete reply. */
 export class NoReply extends Mismatch {
-  /** Why: `connect ECONNREFUSED 127.0.0.1:3000`. */
+  /** The cause: `connect ECONNREFUSED 127.0.0.1:3000`. */
   readonly fault: string;
 
   constructor(fault: string, exchange: Exchange) {
@@ -83,7 +83,7 @@ export class Client {
   #part = '0';
   #sent = 0;
   #overloadedFor = 0;
-  /** The milliseconds to wait before the next request, so that it is not refused. */
+  /** The milliseconds to wait before the next request, to avoid a refusal. */
   #paceMs = 0;
 
   constructor(options: ClientOptions) {
@@ -94,21 +94,21 @@ export class Client {
     return this.#options.baseUrl;
   }
 
-  /** The site whose scripts the requests pretend to come from. */
+  /** The site that the requests give as the origin of their scripts. */
   get origin(): string {
     return this.#options.origin;
   }
 
-  /** Begins a part of the run, from whose name and place the ids of its requests are made. */
+  /** Begins a part of the run. Its name and place give the ids of its requests. */
   begin(part: string): void {
     this.#part = part;
     this.#sent = 0;
   }
 
   /**
-   * Sends a request, with a request id of its own unless it brings one. Where the deployment limits rates, it keeps to the
-   * pace of their headers; where that refuses it, or has no room, it waits as asked, and sends the same again.
-   * @throws NoReply, and Skip when that has happened too often
+   * Sends a request, with a request id of its own unless given. Keeps to the pace of rate limit headers. After a
+   * refusal for the rate, or for overload, it waits as asked, and repeats the request.
+   * @throws NoReply, and Skip after too many such refusals
    */
   async send(subject: string, path: string, { method = 'POST', headers = {}, body }: Request): Promise<Reply> {
     const { baseUrl, origin, run } = this.#options;
@@ -120,7 +120,7 @@ export class Client {
       headers: {
         'X-Request-Id': requestId,
         Origin: origin,
-        // As `fetch` would have it.
+        // `fetch` would set the same.
         ...(body !== undefined && { 'Content-Type': 'text/plain;charset=UTF-8' }),
         ...headers,
       },
@@ -143,7 +143,7 @@ export class Client {
     }
   }
 
-  /** How many seconds to wait before a request is sent again that has been put off for `waited`; undefined for no more. */
+  /** How many seconds to wait before repeating a request that was delayed for `waited`; undefined to give up. */
   #patienceWith(reply: Reply, waited: number): number | undefined {
     const [status, seconds] = [refusalOf(reply), secondsToWait(reply)];
     if (status === undefined || seconds === undefined) return undefined;

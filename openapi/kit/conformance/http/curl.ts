@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { escapeUnseen } from '../../../../contract/text.ts';
 import type { SentRequest } from '../exchange.ts';
 
-/** Longer bodies are packed, as are those that a terminal does not show: a line has an end, and so has patience. */
+/** Longer bodies are compressed, as are those that a terminal cannot show: a line, like patience, has a limit. */
 const MAX_PLAIN_BODY = 2000;
-/** Where the shell has the key. */
+/** The variable of the shell that holds the key. */
 const KEY = '"$GATEWAY_KEY"';
 
 /** A text as one word of a POSIX shell. */
@@ -26,7 +26,7 @@ const header = (name: string, value: string, key: string | undefined): string =>
   return /^[\x20-\x7e]*$/.test(line) ? quoted(line) : `"$(printf ${quoted(printed(line))})"`;
 };
 
-/** How a body gets onto the command line: what stands before it, and the options. */
+/** The words of a command line for a body: the command before curl, and curl's options. */
 const bodyOf = (body: string): { before: string; options: string[] } => {
   const isPlain = !/^@|\p{Cc}/u.test(body) && escapeUnseen(body) === body;
   if (isPlain && Buffer.byteLength(body) <= MAX_PLAIN_BODY) {
@@ -37,12 +37,12 @@ const bodyOf = (body: string): { before: string; options: string[] } => {
 };
 
 /**
- * A line for a POSIX shell that sends a request again by curl: method, headers and body. It never holds the key, for
- * which it has `$GATEWAY_KEY`.
+ * A line for a POSIX shell that sends a request again by curl: method, headers and body. It has `$GATEWAY_KEY` in place
+ * of the key.
  */
 export const curlOf = ({ method, url, headers, body }: SentRequest, key?: string): string => {
   const names = Object.entries(headers).flatMap(([name, value]) => ['-H', header(name, value, key)]);
-  // Without a body, a POST says so.
+  // A POST without a body states its length.
   const empty = method === 'POST' && body === undefined ? ['-H', "'Content-Length: 0'"] : [];
   const { before, options } = body === undefined ? { before: '', options: empty } : bodyOf(body);
   return `${before}${['curl', '-sS', '-i', '--path-as-is', '-g', '-X', method, quoted(url), ...names, ...options].join(' ')}`;

@@ -1,10 +1,10 @@
 import { holdsKey } from '../../../../contract/index.ts';
 
 const MIB = 1024 * 1024;
-/** The most that is read of a file or an answer from elsewhere, inflated: thirty times the document. */
+/** The most bytes to read of a file or an answer from another host, inflated: thirty times the document. */
 export const READ_LIMIT = 32 * MIB;
 
-/** The text in UTF-8 chunks, of which it takes no more than a limit. @throws Error */
+/** The text in UTF-8 chunks, up to a limit. @throws Error */
 export const boundedText = async (chunks: AsyncIterable<Uint8Array>, limit = READ_LIMIT): Promise<string> => {
   const taken: Uint8Array[] = [];
   let bytes = 0;
@@ -16,7 +16,7 @@ export const boundedText = async (chunks: AsyncIterable<Uint8Array>, limit = REA
   return new TextDecoder().decode(Buffer.concat(taken));
 };
 
-/** Where a reply redirects to, in words; undefined where it does not. A server may have put the key of the request there. */
+/** The target of a redirect, in words; undefined for other replies. A server may have put the request's key there. */
 export const redirectOf = (address: string, status: number, location?: string | null): string | undefined => {
   if (status < 300 || status > 399 || typeof location !== 'string') return undefined;
   if (!URL.canParse(location, address)) return 'it redirects to no URL';
@@ -25,7 +25,7 @@ export const redirectOf = (address: string, status: number, location?: string | 
   return `it redirects to ${holdsKey(target) ? 'an address with a key in it' : target}, which is not followed`;
 };
 
-/** Why no answer came, in words. */
+/** Why no answer arrived, in words. */
 export const faultOf = (error: unknown, timeoutMs: number): string => {
   const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
   if (name === 'TimeoutError') return `it took more than ${timeoutMs / 1000} s`;
@@ -33,8 +33,8 @@ export const faultOf = (error: unknown, timeoutMs: number): string => {
 };
 
 /**
- * Sends a request to a server, and no other: a key and a body are not for where it redirects to. It gives up after a while, or after too
- * many bytes. @throws Error that says why no answer came
+ * Sends a request to a server, and does not follow redirects: the key and the body are only for this server. It gives
+ * up after a while, or after too many bytes. @throws Error that says why no answer came
  */
 export const ask = async (
   address: string,

@@ -15,10 +15,10 @@ type EventPage = OutputOf<Contract['event']['list']>;
 type FailedCalls = OutputOf<Contract['apiKey']['calls']>;
 
 const FEW_RELATED = 3;
-/** The number of types that are counted by the list as well. */
+/** The number of types whose records are also counted by the list. */
 const COUNTED_TYPES = 5;
 
-/** The counts of types add up, and are those of the list. */
+/** The counts of types add up, and equal those of the list. */
 export const counts = (typeStats: Operation, session: VerifySession): Effects => {
   const read = () => session.call<TypeStats>(typeStats, {});
   const totalOf = async (query: object): Promise<number> =>
@@ -84,7 +84,7 @@ export const relates = (getRelated: Operation, session: VerifySession): Effects 
   );
 };
 
-/** The feed of events has no gap, and tells of what happens. */
+/** The feed of events has no gap, and announces changes. */
 export const follows = (feed: Operation, session: VerifySession): Effects => {
   const read = (query: object) => session.call<EventPage>(feed, query);
   return {
@@ -112,7 +112,7 @@ export const follows = (feed: Operation, session: VerifySession): Effects => {
   };
 };
 
-/** The calls of a key that failed are listed, where that is recorded. */
+/** The service lists the failed calls of a key, if it records them. */
 export const logs = (calls: Operation, session: VerifySession): Effects => ({
   'lists a call that was refused': async () => {
     const refused = await session.post(calls, { unknownMember: 1 });

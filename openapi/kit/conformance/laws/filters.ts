@@ -22,7 +22,7 @@ const NOBODYS_TAG = 'a-tag-that-nobody-has';
 type Page = Answer<ListedPage>;
 type Query = Readonly<Record<string, unknown>>;
 
-/** A list with the records that are known of it. */
+/** A list with its known records. */
 class FilteredList {
   readonly #session: VerifySession;
   readonly #list: Operation;
@@ -36,19 +36,19 @@ class FilteredList {
     return this.#session.call<ListedPage>(this.#list, { limit: MAX_PAGE_SIZE, page: 1, ...query });
   }
 
-  /** One of the records that are known. @throws Skip if there is none of the kind */
+  /** One of the known records. @throws Skip if none is of the kind */
   async sampleWith(what: string, isFit: (sample: RecordSummary) => boolean): Promise<RecordSummary> {
     const sample = (await this.#session.records.samples(this.#list)).find(isFit);
     if (!sample) throw new Skip(`no record is known that has ${what}`);
     return sample;
   }
 
-  /** Repeats a check that others disturb, who change what a query answers. @throws Mismatch, Skip */
+  /** Repeats a check when other callers change the answers to a query meanwhile. @throws Mismatch, Skip */
   steadily(query: Query, limit: number, run: () => Promise<void>): Promise<void> {
     return steadily(watchList(this.#session, this.#list, query, limit), run);
   }
 
-  /** @throws Mismatch unless two queries find as many records */
+  /** @throws Mismatch unless two queries find the same number of records */
   demandAlike(query: Query, other: Query): Promise<void> {
     return this.steadily(query, 1, async () => {
       const { total } = (await this.read(query)).output;
@@ -62,13 +62,13 @@ class FilteredList {
     (await this.read(query)).demandOutput(nothing);
   }
 
-  /** Walks through what a query finds, by page and by cursor. @throws Mismatch, Skip */
+  /** Walks through the results of a query, by page and by cursor. @throws Mismatch, Skip */
   walk(query: Query & { sortBy: string }): Promise<void> {
     return this.steadily(query, MAX_PAGE_SIZE, () => walkBothWays(this.#session, this.#list, query));
   }
 }
 
-/** @throws Mismatch for the first record of a page whose member is not as a filter says */
+/** @throws Mismatch for the first record of a page whose member does not match a filter */
 const demandEach = <T>(
   page: Page,
   expected: string,
@@ -81,7 +81,7 @@ const demandEach = <T>(
   page.demand(index === -1, expected, values[index], `/items/${index}/${at}`);
 };
 
-/** @throws Mismatch unless a page, on which all records fit, has this one */
+/** @throws Mismatch unless a page with room for all matching records has this one */
 const demandAmong = (page: Page, { id }: RecordSummary, by: string): void => {
   const { hasMore, items } = page.output;
   const isThere = hasMore || items.some((item) => item.id === id);
@@ -136,7 +136,7 @@ const typeLaws = (list: FilteredList, { random }: VerifySession): Effects => {
 
 const dateOf = ({ createdAt }: RecordSummary): string => createdAt;
 
-/** The time of the deployment when it answered, or ours. */
+/** The time of the deployment when it answered, or this machine's. */
 const clockOf = ({ reply }: Page): number => Date.parse(reply.headers.get('date') ?? '') || Date.now();
 
 const rangeLaws = (list: FilteredList): Effects => {
@@ -179,7 +179,7 @@ const wordsOf = ({ title }: RecordSummary): string[] => {
   return words.filter((word) => (length += 1 + Array.from(word).length) <= MAX_SEARCH);
 };
 
-/** The first word of a title without its outermost characters, if these stand for themselves. */
+/** The first word of a title without its outermost characters, unless these combine with others. */
 const partOf = (sample: RecordSummary): string => {
   const [word = ''] = wordsOf(sample);
   const characters = Array.from(word);
@@ -222,7 +222,7 @@ const ofMembers: Readonly<Record<string, (list: FilteredList, session: VerifySes
   search: searchLaws,
 };
 
-/** Each filter leaves what it says, and all of that. */
+/** Each filter returns all matching records, and only these. */
 export const filters = (operation: Operation, session: VerifySession): Effects => {
   const list = new FilteredList(session, operation);
   const members = inputMembers(operation).flatMap(({ name }) => ofMembers[name] ?? []);

@@ -19,7 +19,7 @@ const laws: Readonly<Record<Law, (operation: Operation, session: VerifySession) 
   ...things,
 };
 
-/** The checks of the laws that hold of an operation. */
+/** The checks of the laws of an operation. */
 export const lawChecks = (operation: Operation, session: VerifySession): Check[] =>
   operation.laws
     .flatMap((law) => Object.entries(laws[law](operation, session)))

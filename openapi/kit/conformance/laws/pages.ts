@@ -13,17 +13,17 @@ import { steadily, watchList } from '../until-stable.ts';
 type Query = Readonly<Record<string, unknown>> & { sortBy: string };
 
 const PAGE_SIZE = 3;
-/** How far to walk. */
+/** The most pages of a walk. */
 const MAX_PAGES = 4;
-/** How many records a walk can meet, and still end with a page that is not full, one before the last. */
+/** The number of records of a walk that ends with a partial page, one page before the last possible one. */
 const WALKABLE = PAGE_SIZE * (MAX_PAGES - 2) + 1;
-/** How many records a walk can meet at all, and one more. */
+/** One more than the most records that a walk can meet. */
 const WALKED = PAGE_SIZE * MAX_PAGES + 1;
 const FEW = 5;
-/** In the titles of the records to walk over. */
+/** A word in the titles of the records to walk over. */
 const WORD = 'walk';
 
-/** The pages that were met, by their numbers or from cursor to cursor. */
+/** The pages of a walk, by their numbers or from cursor to cursor. */
 interface Walk {
   by: 'page' | 'cursor';
   pages: Answer<ListedPage>[];
@@ -66,7 +66,7 @@ const pageFindings = ({ pages }: Walk, total: number): Finding[] =>
     ].map((finding) => ({ ...finding, exchange: reply }));
   });
 
-/** The faults in the records of a walk, which have to be the `wanted` ones, if those are known. */
+/** The faults in the records of a walk, which must be the `wanted` ones, if given. */
 const recordFindings = ({ by, pages }: Walk, wanted: readonly string[] | undefined): Finding[] => {
   const ids = idsOf(itemsOf(pages));
   const faulty = {
@@ -94,7 +94,7 @@ const orderFindings = ({ by, pages }: Walk, sortBy: string): Finding[] => {
   return [{ expected, came: values.map(show).join(', ') }];
 };
 
-/** Where two walks part. */
+/** The first difference of two walks. */
 const partingFindings = (byPage: Walk, byCursor: Walk): Finding[] => {
   const [ids, others] = [byPage, byCursor].map(({ pages }) => idsOf(itemsOf(pages))) as [string[], string[]];
   const index = Array.from({ length: Math.max(ids.length, others.length) }).findIndex((_, n) => ids[n] !== others[n]);
@@ -104,8 +104,8 @@ const partingFindings = (byPage: Walk, byCursor: Walk): Finding[] => {
 };
 
 /**
- * Walks through a list by page and by cursor, and compares. `wanted` are the ids to meet, all of them, in any order;
- * without it, whatever there is.
+ * Walks through a list by page and by cursor, and compares. `wanted` are the ids of all records to meet, in any order;
+ * without it, any records may appear.
  * @throws Mismatch, Skip
  */
 export const walkBothWays = async (
@@ -127,7 +127,7 @@ export const walkBothWays = async (
   ]);
 };
 
-/** Records of our own, one of which is favored and another one liked, so that no two sort modes agree. */
+/** Records of our own, one of them a favorite and another one liked, so that no two sort modes agree. */
 const publishWalkable = async (session: VerifySession, list: Operation): Promise<Content[]> => {
   const titles = Array.from({ length: WALKABLE }, (_, n) => `${WORD} ${n + 1}`);
   const records = await session.records.publishAll(list, titles);
@@ -138,7 +138,7 @@ const publishWalkable = async (session: VerifySession, list: Operation): Promise
   return records;
 };
 
-/** A walk meets each record once: of own records or, without a key, of those of others, which may move meanwhile. */
+/** A walk meets each record once: own records or, without a key, those of others, which may move meanwhile. */
 export const pages = (list: Operation, session: VerifySession): Effects => {
   const own = once(() => publishWalkable(session, list));
   const walkAll = async (sortBy: string): Promise<void> => {

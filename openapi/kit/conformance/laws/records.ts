@@ -21,7 +21,7 @@ const UNTOUCHED = {
   favoriteCount: 0,
   viewer: { favorited: false, reaction: null },
 };
-/** How far down the list a new record may be, while others publish. */
+/** The greatest position of a new record in the list, while others publish. */
 const LATEST = 100;
 
 /** A record without the member that any reader changes. */
@@ -33,11 +33,11 @@ const lasting = ({ viewCount: _viewCount, author: { id, nickname }, ...record }:
   author: { id, nickname },
 });
 
-/** The records of this run with a word in their titles, as the list of a router finds them. @throws Mismatch, Skip */
+/** The records of this run with a word in their titles, as a router's list finds them. @throws Mismatch, Skip */
 const found = (session: VerifySession, operation: Operation, word = ''): Promise<Answer<ListedPage>> =>
   session.call<ListedPage>(session.partner(operation, 'list'), { limit: 10, ...session.records.query(word) });
 
-/** @throws Mismatch unless a search for a word in the titles of this run finds these records and no others */
+/** @throws Mismatch unless a search for a word in the titles of this run finds exactly these records */
 const demandFound = async (
   session: VerifySession,
   operation: Operation,
@@ -49,7 +49,7 @@ const demandFound = async (
   page.demandOutput({ total: wanted.length });
 };
 
-/** @throws Mismatch unless getById answers a record as it was answered before, but for the views since then */
+/** @throws Mismatch unless getById returns a record as before, apart from later views */
 const demandReadBack = async (session: VerifySession, operation: Operation, record: Content): Promise<void> => {
   const getById = session.partner(operation, 'getById');
   const expected = lasting(record);
@@ -79,9 +79,9 @@ export const viewer = (read: Operation, session: VerifySession): Effects => {
   };
 };
 
-/** A record is as its list shows it, however it is read. */
+/** A record equals that of its list, by all reads. */
 export const agrees = (getById: Operation, session: VerifySession): Effects => {
-  /** Does something with a record while others leave it as it is. @throws Mismatch, Skip */
+  /** Runs an action on records that others leave unchanged meanwhile. @throws Mismatch, Skip */
   const withEach = async (act: (input: { id: string }) => Promise<void>, most?: number): Promise<void> => {
     for (const { id } of (await session.records.samples(getById)).slice(0, most)) {
       const watch = async () => unviewed(await session.prepare<RecordSummary>(getById, { id }));
@@ -109,12 +109,12 @@ export const agrees = (getById: Operation, session: VerifySession): Effects => {
   };
 };
 
-/** A read counts a view, once for an address in a while. */
+/** A read counts a view, once per address and period. */
 export const views = (getById: Operation, session: VerifySession): Effects => ({
   'counts a view soon': async () => {
     const { id } = await session.records.publish(getById, { title: 'viewed' });
     const { reply } = await session.call<Content>(getById, { id });
-    // The same request again and again, by its id, too.
+    // Repeats the request, also with the same request id.
     const headers = { 'X-Request-Id': reply.requestId };
     await eventually(
       () => session.call<Content>(getById, { id }, { headers }),
@@ -124,7 +124,7 @@ export const views = (getById: Operation, session: VerifySession): Effects => ({
   },
 });
 
-/** A list shows the first images of a post, and counts all. */
+/** A list shows the first images of a post, and the count of all. */
 export const shortens = (list: Operation, session: VerifySession): Effects => ({
   [`shows the first ${MAX_SUMMARY_IMAGES} images of a post, and counts all`]: async () => {
     const images = Array.from({ length: MAX_SUMMARY_IMAGES + 1 }, (_, n) => `https://images.example.com/${n}.webp`);
@@ -137,7 +137,7 @@ export const shortens = (list: Operation, session: VerifySession): Effects => ({
   },
 });
 
-/** An input whose free texts are as long as may be; lists of texts aside, which would make such tags. */
+/** An input with free texts of the greatest length, except lists of texts, which would create such tags. */
 const longestInput = (operation: Operation, { records }: VerifySession): Input => {
   const mark = records.title('');
   const body: unknown = { json: records.marked(operation.example.input) };
@@ -147,12 +147,12 @@ const longestInput = (operation: Operation, { records }: VerifySession): Input =
   return { ...json, title: mark + rest.join('') };
 };
 
-/** A record that is published is stored as it came, read back, listed, found and counted at once. */
+/** A published record is stored as sent, and at once read back, listed, found and counted. */
 export const publishes = (create: Operation, session: VerifySession): Effects => {
   const { records } = session;
   const publish = (title: string): Promise<Answer<Content>> =>
     session.call(create, records.marked({ ...create.example.input, title }));
-  /** @throws Mismatch unless the members of an input are in the output, where it has them */
+  /** @throws Mismatch unless the output equals the input in the members that both have */
   const demandStored = async (input: Input): Promise<void> => {
     const record = await session.call<Content>(create, input);
     record.demandOutput(pick(input, Object.keys(record.output)));
@@ -186,7 +186,7 @@ export const publishes = (create: Operation, session: VerifySession): Effects =>
   };
 };
 
-/** Records that are published together are stored in their order, or not at all. */
+/** Records published together are stored in their order, or not at all. */
 export const publishesAll = (batchCreate: Operation, session: VerifySession): Effects => ({
   'stores all, in their order': async () => {
     const titles = ['batch one', 'batch two', 'batch three'];
@@ -205,7 +205,7 @@ export const publishesAll = (batchCreate: Operation, session: VerifySession): Ef
   },
 });
 
-/** A change of a record changes what is given, and nothing else; reads and searches show it at once. */
+/** A change of a record changes the given members, and nothing else; reads and searches show it at once. */
 export const updates = (update: Operation, session: VerifySession): Effects => {
   const { records } = session;
   return {
@@ -235,7 +235,7 @@ export const updates = (update: Operation, session: VerifySession): Effects => {
   };
 };
 
-/** A call of a toggle, and the state that it leads to. */
+/** A call of a toggle, and the resulting state. */
 type Step = readonly [input: Input, state: Input];
 
 const [LIKE, DISLIKE] = [{ type: 'like' }, { type: 'dislike' }];
@@ -243,7 +243,7 @@ const LIKED = { reaction: 'like', likeCount: 1, dislikeCount: 0 };
 const DISLIKED = { reaction: 'dislike', likeCount: 0, dislikeCount: 1 };
 const NEITHER = { reaction: null, likeCount: 0, dislikeCount: 0 };
 
-/** Steps that a new record can go through, by the names of toggles. */
+/** Steps for a new record, by the names of toggles. */
 const SEQUENCES: Readonly<Record<string, Readonly<Record<string, readonly Step[]>>>> = {
   toggleFavorite: {
     'on and off again': [
@@ -267,14 +267,14 @@ const SEQUENCES: Readonly<Record<string, Readonly<Record<string, readonly Step[]
   },
 };
 
-/** The state as records show it: what the caller did is in `viewer`. */
+/** The state as records show it: `viewer` holds the actions of the caller. */
 const shownState = (record: Content, state: Input): object => {
   const own = record.viewer ?? {};
   const counts = Object.entries(state).filter(([name]) => !Object.hasOwn(own, name));
   return { ...Object.fromEntries(counts), viewer: { ...own, ...pick(state, Object.keys(own)) } };
 };
 
-/** A toggle switches on, over and off; it counts rightly in between, and every read agrees. */
+/** A toggle switches on, over and off; counts stay right in between, and all reads agree. */
 export const toggles = (toggle: Operation, session: VerifySession): Effects => {
   const demandSteps = async (name: string, steps: readonly Step[]): Promise<void> => {
     const record = await session.records.publish(toggle, { title: `${toggle.name} ${name}` });

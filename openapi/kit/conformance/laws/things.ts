@@ -15,16 +15,16 @@ type Tested = OutputOf<Webhooks['test']>;
 type Secret = { secret: string | null };
 type Key = OutputOf<Contract['apiKey']['create']>;
 
-/** Far longer than a message takes to be sent. */
+/** Far longer than sending a message takes. */
 const PATIENCE_MS = 10_000;
-/** Receivers refuse messages whose timestamp is further off. */
+/** Receivers refuse messages with a timestamp further from their time. */
 const TOLERANCE_MS = 5 * 60_000;
 
 const WEBHOOK_SECRET = /^whsec_[\w+/]{32,}=*$/;
 
 /** The members of a thing that its use, or the challenge to its endpoint, may change. */
 const CHANGING = ['state', 'reason', 'updatedAt', 'lastUsedAt'];
-/** The others. */
+/** The other members. */
 const lasting = (thing: Thing): Thing =>
   Object.fromEntries(Object.entries(thing).filter(([name]) => !CHANGING.includes(name)));
 
@@ -49,12 +49,12 @@ export const lists = (create: Operation, session: VerifySession): Effects => ({
   },
 });
 
-/** A new contract takes the place of the one before. */
+/** A new contract replaces the previous one. */
 export const replaces = (publish: Operation, session: VerifySession): Effects => ({
   'keeps it in place of the one before': async () => {
     const { contractInput: input, contractName } = session.things;
     await session.prepare(publish, input);
-    // Its number of needs tells it from the one before.
+    // The number of needs distinguishes it from the previous one.
     const contract = { ...input.contract, needs: [...input.contract.needs, ...input.contract.needs] };
     const answer = await session.call<Thing>(publish, { ...input, contract });
     answer.demandOutput({ ...contractName, contract: contract.contract, needCount: contract.needs.length });
@@ -62,7 +62,7 @@ export const replaces = (publish: Operation, session: VerifySession): Effects =>
   },
 });
 
-/** A change changes what is sent, and nothing else. */
+/** A change changes the sent members, and nothing else. */
 export const changes = (change: Operation, session: VerifySession): Effects => ({
   'changes what is sent, and nothing else': async () => {
     const input = await session.records.inputOfOwn(change);
@@ -75,7 +75,7 @@ export const changes = (change: Operation, session: VerifySession): Effects => (
   },
 });
 
-/** A removed thing is gone. */
+/** A removed thing no longer exists. */
 export const removes = (remove: Operation, session: VerifySession): Effects => ({
   'is not found afterwards': async () => {
     const name = await session.records.inputOfOwn(remove);
@@ -87,7 +87,7 @@ export const removes = (remove: Operation, session: VerifySession): Effects => (
   },
 });
 
-/** A key that is revoked is listed as that. */
+/** A revoked key is listed as revoked. */
 export const revokes = (revoke: Operation, session: VerifySession): Effects => ({
   'ends the key': async () => {
     const answer = await session.call<Thing>(revoke, await session.records.inputOfOwn(revoke));
@@ -97,7 +97,7 @@ export const revokes = (revoke: Operation, session: VerifySession): Effects => (
   },
 });
 
-/** A secret is replaced by another one. */
+/** A new secret replaces the old one. */
 export const renews = (rotate: Operation, session: VerifySession): Effects => ({
   'answers another secret': async () => {
     const { id, secret } = await session.things.webhook();
@@ -106,7 +106,7 @@ export const renews = (rotate: Operation, session: VerifySession): Effects => ({
   },
 });
 
-/** A key is replaced by one that is like it. */
+/** A new key with the same properties replaces the old one. */
 export const rotates = (rotate: Operation, session: VerifySession): Effects => ({
   'makes a key like the old one, which works on': async () => {
     const { secret: old, id, name, scopes } = await session.things.key();
@@ -124,7 +124,7 @@ export const rotates = (rotate: Operation, session: VerifySession): Effects => (
 const firstOf = async (receiver: WebhookReceiver, url: string, type: string): Promise<ReceivedMessage | undefined> =>
   (await receiver.messagesTo(url, ({ json }) => json.type === type, 1, PATIENCE_MS))[0];
 
-/** The laws of the messages that the endpoint of a run gets. */
+/** The laws of the messages to the endpoint of a run. */
 const messageLaws = (test: Operation, session: VerifySession, receiver: WebhookReceiver): Effects => ({
   'has a message sent that the secret signs': async () => {
     const { id, url, secret } = await session.things.activeWebhook();
@@ -181,7 +181,7 @@ export const tests = (test: Operation, session: VerifySession): Effects => {
   };
 };
 
-/** The deliveries of a webhook tell how they were answered. */
+/** The deliveries of a webhook show the answers of the endpoint. */
 export const delivers = (deliveries: Operation, session: VerifySession): Effects => ({
   'tells how a test was answered': async () => {
     const { id, deliveryId } = await session.things.delivery();
@@ -193,7 +193,7 @@ export const delivers = (deliveries: Operation, session: VerifySession): Effects
   },
 });
 
-/** A delivery can be made again. */
+/** The service repeats a delivery on request. */
 export const redelivers = (redeliver: Operation, session: VerifySession): Effects => ({
   'has a delivery wait again': async () => {
     const { deliveryId } = await session.things.delivery();

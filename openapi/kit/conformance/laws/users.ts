@@ -14,11 +14,11 @@ type Profile = OutputOf<Contract['user']['getProfile']>;
 type FoundUsers = OutputOf<Contract['user']['search']>;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Where a profile counts the records of a router. */
+/** The member of a profile that counts the records of a router. */
 const COUNTS: Readonly<Record<string, 'gameCount' | 'imagePostCount'>> = { game: 'gameCount', image: 'imagePostCount' };
 const LATEST = 100;
 
-/** The current user has the scopes that the key shows by its calls. */
+/** The current user has the scopes that the key proves by its calls. */
 export const permits = (me: Operation, session: VerifySession): Effects => ({
   'tells what the key allows': async () => {
     const answer = await session.call<CurrentUser>(me, {});
@@ -28,10 +28,10 @@ export const permits = (me: Operation, session: VerifySession): Effects => ({
   },
 });
 
-/** A profile is as its user and the records of its user show it. */
+/** A profile agrees with its user and with the records of its user. */
 export const profiles = (getProfile: Operation, session: VerifySession): Effects => {
   const { records } = session;
-  /** Demands something of the author of a record of each list, while that profile stays as it is. */
+  /** Demands something of the author of a record of each list, while that profile stays unchanged. */
   const ofAuthors = async (demandOf: (sample: RecordSummary, list: Operation) => Promise<void>): Promise<void> => {
     await records.authors();
     for (const list of session.lists) {
@@ -71,14 +71,14 @@ export const profiles = (getProfile: Operation, session: VerifySession): Effects
   };
 };
 
-/** A search for users finds them by their nicknames, and no more than are asked for. */
+/** A search for users finds them by their nicknames, and respects the limit. */
 export const finds = (search: Operation, session: VerifySession): Effects => {
   const { records } = session;
   const find = (query: string, limit = MAX_FOUND_USERS) => session.call<FoundUsers>(search, { query, limit });
   const demandFound = async ({ id, nickname }: FoundUsers['items'][number], query: string): Promise<void> => {
     const answer = await find(query);
     const user = answer.output.items.find((one) => one.id === id);
-    // Namesakes beyond the limit are not to be seen.
+    // The user may come after the limit, behind namesakes.
     if (!user && answer.output.hasMore) return;
     answer.demandIs({ id, nickname }, user && pick(user, ['id', 'nickname']), '/items');
   };
@@ -106,7 +106,7 @@ export const finds = (search: Operation, session: VerifySession): Effects => {
   };
 };
 
-/** Other runs may change the profile of the same user: so often the check is made again. */
+/** Other runs may change the profile of the same user: the check is repeated up to this number. */
 const MAX_TRIALS = 5;
 const PAUSE_MS = 150;
 const LOCK = 'user.updateProfile';
@@ -114,7 +114,7 @@ const LOCK = 'user.updateProfile';
 /** The members of an input that can be cleared. */
 const clearable = (update: Operation) => inputMembers(update).filter(({ nullable }) => nullable);
 
-/** The free texts of an input that can be cleared, at their longest, marked as those of a run. */
+/** The clearable free texts of an input, at their longest, marked as those of a run. */
 const longest = (update: Operation, { records }: VerifySession): Record<string, string> => {
   const names = clearable(update).map(({ name }) => name);
   const texts = longestTexts(update).flatMap(({ at, value }) => {
@@ -126,7 +126,7 @@ const longest = (update: Operation, { records }: VerifySession): Record<string, 
   return Object.fromEntries(texts);
 };
 
-/** Calls an operation that changes the profile, and answers it, but for what others change with it. */
+/** Calls an operation that changes the profile, and returns it without the members that others change meanwhile. */
 const change = async (
   session: VerifySession,
   update: Operation,
@@ -146,16 +146,15 @@ const stepsOf = (update: Operation, session: VerifySession): Members[] => {
     .map(({ name, sample }): [string, unknown] => [name, texts[name] ?? sample])
     .filter(([, value]) => value !== undefined);
   const nulls = Object.fromEntries(changed.map(([name]) => [name, null]));
-  // Some text keeps the mark all the time, so that another run sees that this one is at work.
+  // At any time some text has the mark, so that another run sees that this one is at work.
   const marked = Object.keys(texts).slice(0, 2);
   const cleared = marked.length < 2 ? [nulls] : marked.map((name) => ({ ...nulls, [name]: texts[name] }));
   return [Object.fromEntries(changed), ...cleared];
 };
 
 /**
- * A change of the caller's profile changes what is given, and nothing else. Only members that can be cleared are changed,
- * for a moment; meanwhile a text of the profile begins with the mark of the run, by which other runs see that they have to
- * wait.
+ * A change of the caller's profile changes the given members, and nothing else. The check changes only members that can
+ * be cleared, for a moment. Meanwhile a text of the profile starts with the mark of the run, so that other runs wait.
  */
 export const restores = (update: Operation, session: VerifySession): Effects => {
   const { records, random } = session;
@@ -182,7 +181,7 @@ export const restores = (update: Operation, session: VerifySession): Effects => 
         } catch (error) {
           if (!(error instanceof Mismatch) || trial === MAX_TRIALS) throw error;
         }
-        // Of two runs that meet, each waits for a time of its own.
+        // When two runs meet, each waits for a time of its own.
         const chance = Number.parseInt(random.hex(`pause ${trial}`).slice(0, 4), 16);
         await sleep(PAUSE_MS + (chance % (PAUSE_MS * trial * 2)));
       }

@@ -8,20 +8,21 @@ export interface RunFacts {
   seed: number;
   readOnly: boolean;
   seconds: number;
-  /** How many records stay; null where that cannot be told. */
+  /** The number of remaining records; null if unknown. */
   left: number | null;
 }
 
 /**
- * The results as one JSON value. Members may be added:
+ * The results as one JSON value. Versions may add members:
  * - `baseUrl`, `seed`, `run` (in the titles of its records), `readOnly`, `seconds`
- * - `checks`, `passed`, `failed`, `skipped`: how many
+ * - `checks`, `passed`, `failed`, `skipped`: numbers
  * - `findings`: one for each fault: `expected`, `came`, `at` (a JSON pointer into the reply, or null), `request`
- *   (`id`, `operation`, `method`, `url`; or null), `replay` (a line for a shell, or null), `shownBy` (`operation`, `name`)
- * - `skips`: `reason`, `checks` (how many), `operations`
+ *   (`id`, `operation`, `method`, `url`; or null), `replay` (a shell command, or null), `shownBy` (`operation`, `name`)
+ * - `skips`: `reason`, `checks` (their number), `operations`
  * - `results`: one for each check: `operation`, `name`, `outcome` (`passed`, `failed`, `skipped`), `ms`
- * - `changes`: what a client of `--document`, or else of this contract, does not know: `operation`, `where`, `expected`, `came`, `breaks`
- * - `records`: `made`, and how many are `left` (null where that cannot be told)
+ * - `changes`: unknown to a client of `--document`, or of this contract: `operation`, `where`, `expected`, `came`,
+ *   `breaks`
+ * - `records`: `made`, and `left`, the remaining ones (null if unknown)
  */
 export const jsonOf = (run: VerifyRun, { key, seed, readOnly, seconds, left }: RunFacts): string => {
   const { results, baseUrl, name, changes, made } = run;

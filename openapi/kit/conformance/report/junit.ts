@@ -4,7 +4,7 @@ import type { CheckResult } from '../verify.ts';
 
 /** The characters that XML 1.0 cannot hold, not even escaped. */
 const NOT_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
-/** Line ends are escaped too, since parsers take those in attributes for spaces. */
+/** Line ends are also escaped, since parsers read those in attributes as spaces. */
 const SPECIAL = /[&<>"'\t\n\r]/g;
 
 export const escaped = (text: string): string =>
@@ -26,7 +26,7 @@ const totals = (results: readonly CheckResult[]) => ({
   time: seconds(results),
 });
 
-/** Findings of one check beyond this number say nothing new. */
+/** More findings of one check add nothing new. */
 const MAX_FINDINGS = 5;
 
 const contents = ({ subject, outcome, findings, reason = '' }: CheckResult, key: string | undefined): string => {

@@ -36,7 +36,7 @@ type OutcomeText = CheckResult['outcome'];
 /** The maximum number of checks named for a fault. */
 const NAMED = 5;
 
-/** The parts of a list by what they have in common, in the order in which they come. */
+/** The elements of a list by a common key, in their order. */
 export const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> => {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -62,13 +62,13 @@ export const rowsOf = (results: readonly CheckResult[]): string[][] =>
 
 const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** The first few of a list, and how many more there are. */
+/** The first few of a list, and the number of the others. */
 const named = (names: readonly string[]): string => {
   const more = names.length - NAMED;
   return [...names.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 };
 
-/** How many checks of which operations show a fault. */
+/** The number of checks that show a fault, and their operations. */
 export const shownBy = (places: readonly FindingPlace[], what = 'check'): string => {
   const subjects = new Set(places.map(({ subject }) => subject));
   const names = places.map(({ subject, name }) => `${subject} ${name}`);
@@ -88,11 +88,11 @@ const linesOf = ({ finding, places }: FindingGroup, key: string | undefined): st
   ];
 };
 
-/** For each fault: what differs, the checks that show it, and a command that sends the first of their requests again. */
+/** For each fault: the difference, the checks that show it, and a command that repeats the first of their requests. */
 export const failureLines = (results: readonly CheckResult[], key?: string): string[] =>
   groupsOf(results).flatMap((group) => linesOf(group, key));
 
-/** The causes of skipping, each with how many checks of which operations it concerns. */
+/** The causes of skipping, each with the number of skipped checks, and their operations. */
 export const skipsOf = (
   results: readonly CheckResult[],
 ): { reason: string; checks: number; operations: string[] }[] => {

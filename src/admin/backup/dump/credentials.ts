@@ -8,7 +8,7 @@ import { withPartial } from '../partial.ts';
 /** The kind of a dump tool, or of a server. */
 export type Kind = 'mariadb' | 'mysql';
 
-/** A value as option files of MySQL and MariaDB quote it. */
+/** Quotes a value for option files of MySQL and MariaDB. */
 const quoted = (value: string | number): string =>
   `"${String(value)
     .replaceAll('\\', '\\\\')
@@ -24,7 +24,7 @@ const pemOf = ({ ssl }: ServerAddress): Record<string, string> => {
   return Object.fromEntries(Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined));
 };
 
-/** MariaDB's tools compare the host name wherever they check a certificate. */
+/** MariaDB's tools compare the host name whenever they check a certificate. */
 const tlsOptions = ({ ssl }: ServerAddress, kind: Kind): Record<string, string | number> => {
   if (kind === 'mariadb')
     return ssl ? { ssl: 1, 'ssl-verify-server-cert': Number(ssl.rejectUnauthorized) } : { ssl: 0 };
@@ -34,7 +34,7 @@ const tlsOptions = ({ ssl }: ServerAddress, kind: Kind): Record<string, string |
   return { 'ssl-mode': ssl.verifyIdentity ? 'VERIFY_IDENTITY' : 'VERIFY_CA' };
 };
 
-/** Writes texts into files beside `place` that only their owner can read, and that go when `work` ends. */
+/** Writes texts into files beside `place` that only their owner can read, and deletes them when `work` ends. */
 const withPrivateFiles = async <T>(
   place: string,
   [next, ...others]: readonly [name: string, text: string][],
@@ -48,7 +48,7 @@ const withPrivateFiles = async <T>(
   });
 };
 
-/** The text of an option file for the tools of a kind. */
+/** The text of an option file for tools of one kind. */
 export const optionFile = (address: ServerAddress, kind: Kind, pemPaths: Record<string, string> = {}): string => {
   const { host, port, user, password } = address;
   const files = Object.entries(pemPaths).map(([name, path]) => [`ssl-${name}`, path] as const);
@@ -57,7 +57,7 @@ export const optionFile = (address: ServerAddress, kind: Kind, pemPaths: Record<
   return ['[client]', ...lines, ''].join('\n');
 };
 
-/** Runs `work` with the path of an option file that logs in at a server, which lies beside `place` meanwhile. */
+/** Runs `work` with the path of a temporary option file beside `place`, which holds the login for a server. */
 export const withCredentials = <T>(
   { address, kind, place }: { address: ServerAddress; kind: Kind; place: string },
   work: (optionFile: string) => Promise<T>,

@@ -17,13 +17,13 @@ import { dumpArguments, type DumpTool, findTool } from './tool.ts';
 interface DumpOptions {
   /** The address of the database. */
   url: string;
-  /** The file that the dump becomes; compressed if its name ends in `.gz`. */
+  /** The path of the dump; it is compressed if its name ends in `.gz`. */
   file: string;
-  /** Whether it takes the place of another. */
+  /** Whether the dump may replace an existing file. */
   isForced: boolean;
 }
 
-/** A dump, and why it names no position in a binary log that there is. */
+/** A dump, and the reason if it names no position although the server has a binary log. */
 interface Dumped {
   result: DumpResult;
   lacksPosition: string | undefined;
@@ -32,13 +32,13 @@ interface Dumped {
 export interface DumpResult {
   file: string;
   bytes: number;
-  /** The migration that its tables are at. */
+  /** The last migration that its tables have. */
   migration: string;
-  /** The moment of the dump in the binary log of the server; null where the server has none. */
+  /** The position in the server's binary log at the moment of the dump; null if the dump has none. */
   position: Position | null;
 }
 
-/** The last words of a tool that failed. */
+/** The characters of a failed tool's output that the message quotes, from its end. */
 const MOST_WORDS = 2000;
 
 /** Dumps a database into a file. @throws BackupError with the words of the tool when it fails */
@@ -47,7 +47,7 @@ const write = async (tool: DumpTool, args: readonly string[], file: string, isGz
   let words = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-MOST_WORDS)));
   const ended = once(child, 'close') as Promise<[number | null]>;
-  // It is not made anew, should a signal have removed it meanwhile.
+  // The file is not created again if a signal has removed it meanwhile.
   const output = createWriteStream(file, { flags: 'r+' });
   try {
     await (isGzip ? pipeline(child.stdout, createGzip(), output) : pipeline(child.stdout, output));
@@ -60,7 +60,7 @@ const write = async (tool: DumpTool, args: readonly string[], file: string, isGz
   if (code !== 0) throw new BackupError(`${tool.program} failed: ${words.trim() || `status ${code}`}`);
 };
 
-/** The server that the service would use now. */
+/** The server that the service would connect to now. */
 const locate = async (url: string) => {
   const hosts = new Hosts(serverAddresses(url), { needsPrimary: true });
   try {
@@ -70,7 +70,7 @@ const locate = async (url: string) => {
   }
 };
 
-/** Checks that all tables are in a dump: a tool leaves out those that its account may not read. @throws BackupError */
+/** Checks that a dump has all tables: a tool omits tables that its account may not read. @throws BackupError */
 const checkTables = async (db: Database, tables: readonly string[]): Promise<string> => {
   const applied = await db.appliedMigrations();
   const pending = await db.pendingMigrations();
@@ -85,13 +85,13 @@ const checkTables = async (db: Database, tables: readonly string[]): Promise<str
 };
 
 /**
- * Dumps the database of a server, as it is at one moment, into a file: read again from the disk to its end, and under its name
- * only when all of it is there. Others may read and write the database meanwhile. @throws BackupError, AppError
+ * Dumps the database of a server, as of one moment, into a file. The dump is read back from the disk to its end before
+ * it gets its name. Others may read and write the database meanwhile. @throws BackupError, AppError
  */
 export const dump = async (db: Database, { url, file: given, isForced }: DumpOptions): Promise<Dumped> => {
   const file = resolve(given);
   checkPlace(file, isForced);
-  // A dump through vtgate reads each shard at another moment, and no tables that vtgate routes to shards.
+  // A dump through vtgate reads each shard at another moment, and omits tables that vtgate routes to shards.
   if (db.dialect.isSharded)
     throw new BackupError(
       'The records of this database are on several shards: back them up by Vitess, or use "export".',
@@ -99,7 +99,7 @@ export const dump = async (db: Database, { url, file: given, isForced }: DumpOpt
   const server = db.dialect.engine as Kind;
   const address = await locate(url);
   const tool = await findTool(server);
-  // A variable of the server, which is in no table.
+  // This is a variable of the server and needs no table.
   const [log] = await db.read<{ isOn: number | string }>('SELECT @@log_bin AS isOn');
   const hasLog = Number(log?.isOn) === 1;
   const hasPosition = hasLog && tool.kind === server;

@@ -13,7 +13,7 @@ export interface Position {
 /** The contents of a dump. */
 interface DumpContents {
   tables: string[];
-  /** The moment of the dump in the binary log of its server; null where the dump does not say. */
+  /** The position in the server's binary log at the moment of the dump; null if the dump has none. */
   position: Position | null;
 }
 
@@ -22,10 +22,10 @@ const POSITION =
   /^-- CHANGE (?:MASTER|REPLICATION SOURCE) TO (?:MASTER|SOURCE)_LOG_FILE='([^']+)', (?:MASTER|SOURCE)_LOG_POS=(\d+)/;
 const END = /^-- Dump completed\b/;
 
-/** Lines of rows take megabytes; all that is looked for is at the beginning of a line. */
+/** Lines of rows take megabytes; the beginning of each line holds everything that is searched for. */
 const LONGEST = 300;
 
-/** The beginnings of the lines of a text. Dumps break no line within a value. */
+/** Returns the beginnings of a text's lines. Dumps break no line within a value. */
 async function* lineBeginnings(text: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let line = '';
   for await (const chunk of text) {

@@ -5,13 +5,13 @@ import type { Kind } from './credentials.ts';
 
 const execute = promisify(execFile);
 
-/** A program that dumps databases. Debian has MariaDB's under the name of MySQL's, too. */
+/** A program that dumps databases. Debian also installs MariaDB's program under the name of MySQL's. */
 export interface DumpTool {
   program: string;
   kind: Kind;
 }
 
-/** The names of the programs, those of the server's own kind first. */
+/** The names of the programs; programs of the server's own kind are first. */
 const PROGRAMS: Record<Kind, readonly string[]> = {
   mariadb: ['mariadb-dump', 'mysqldump'],
   mysql: ['mysqldump', 'mariadb-dump'],
@@ -40,7 +40,7 @@ export const findTool = async (server: Kind): Promise<DumpTool> => {
 /** The option that writes the position in the binary log into the dump, as a comment. */
 const POSITION: Record<Kind, string> = { mariadb: '--master-data=2', mysql: '--source-data=2' };
 
-/** The arguments of a dump of one moment, during which others may write. */
+/** The arguments for a dump of one moment, during which others may write. */
 export const dumpArguments = (
   { kind }: DumpTool,
   {
@@ -50,14 +50,14 @@ export const dumpArguments = (
     hasPosition,
   }: { server: Kind; optionFile: string; database: string; hasPosition: boolean },
 ): string[] => [
-  // Must be the first one. Nothing else in the account's own option files counts.
+  // This option must be the first. The tool ignores all other option files of the account.
   `--defaults-file=${optionFile}`,
   '--single-transaction',
   '--hex-blob',
   '--no-tablespaces',
   '--default-character-set=utf8mb4',
   ...(hasPosition ? [POSITION[kind]] : []),
-  // A restored database would else claim the transactions of the server.
+  // Otherwise a restored database would claim the transactions of the server.
   ...(kind === 'mysql' ? ['--set-gtid-purged=OFF'] : []),
   // MariaDB has no such statistics.
   ...(kind === 'mysql' && server === 'mariadb' ? ['--column-statistics=0'] : []),

@@ -23,7 +23,7 @@ import {
 import { CommandError, PROGRAM } from '../shared/common.ts';
 import { printJsonLines, printRows, printTable } from '../shared/output.ts';
 
-/** Refuses a key in place of its id: an operator with a leaked key at hand may paste it. */
+/** Refuses a key in place of its id: an operator who handles a leaked key may paste it. */
 export const refuseKey = (id: string): void => {
   if (!isWellFormedKey(id)) return;
   throw new CommandError(`This is a key, not its id. Find the id beside ${displayPrefix(id)} in: ${PROGRAM} keys list`);
@@ -42,7 +42,7 @@ const useInput = {
   json: flag('print one JSON object per consumer and line instead of a table, with the day of each part'),
 };
 
-/** The consumers that are asked for; undefined for all. @throws AppError KEY_UNKNOWN, and as `idOfUser` does */
+/** The chosen consumers; undefined for all. @throws AppError KEY_UNKNOWN, and as `idOfUser` does */
 const chosenConsumers = async (db: Database, { key, user }: Given<typeof useInput>): Promise<string[] | undefined> => {
   if (key !== undefined) {
     refuseKey(key);
@@ -53,7 +53,7 @@ const chosenConsumers = async (db: Database, { key, user }: Given<typeof useInpu
   return keys.map(({ id }) => keyConsumer(id));
 };
 
-/** Uses with what is known of the keys: their names and users, and whether these are suspended. */
+/** Adds the names and users of known keys to uses, and whether these users are suspended. */
 export const withKeys = async (db: Database, uses: readonly ConsumerUse[]): Promise<NamedUse[]> => {
   const keys = new Map((await listKeys(db)).map((key) => [keyConsumer(key.id), key]));
   const suspended = await usersIn(db).find({ select: { id: true }, where: { suspendedAt: Not(IsNull()) } });

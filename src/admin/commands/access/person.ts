@@ -8,7 +8,7 @@ import { StandardOutput } from '../shared/standard-output.ts';
 
 export const userId = argument('<id>', 'the id of the user, from `users list`');
 
-/** Only the owner may read it: archives' passwords are in it. */
+/** Only the owner may read the file: it contains passwords of archives. */
 const toFile = async (path: string, texts: AsyncIterable<string>): Promise<void> => {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EEXIST' ? new CommandError(`${path} exists: give another file, or remove it first.`) : error;
@@ -45,7 +45,7 @@ export const exportOne = databaseCommand({
   examples: [`${EXAMPLE_ID} --out user.json`, EXAMPLE_ID],
   run: async (db, { id, out }) => {
     const { exportUser } = await import('../../person/export.ts');
-    // Before a file is made.
+    // This runs before a file is created.
     await readUser(db, id);
     const texts = exportUser(db, id);
     await (out === undefined ? toStandardOutput(texts) : toFile(out, texts));

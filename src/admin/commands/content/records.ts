@@ -38,7 +38,7 @@ const remove = ({ command, words: [, several], removable }: Named) =>
     examples: [EXAMPLE_ID, `${EXAMPLE_ID} ${OTHER_ID} --yes`],
     run: async (db, { ids, yes, json }) => {
       const { kind } = removable;
-      // All are looked up before the first is deleted, so that a typo deletes none.
+      // All ids are looked up before the first record is deleted, so that a typo deletes none.
       const records = [];
       for (const id of new Set(ids)) records.push(await readRecordState(db, kind, id));
       const by = systemActor();

@@ -10,10 +10,10 @@ import { CommandError } from '../shared/common.ts';
 import { type Filtered, filters, SELECTING, selectionOf } from '../shared/filters.ts';
 import { note, printJsonLines, printTable } from '../shared/output.ts';
 
-/** A kind of records, and what the command line calls it. */
+/** A kind of records, and its names on the command line. */
 export interface Named {
   command: string;
-  /** One of them, and several. */
+  /** The singular and the plural. */
   words: readonly [one: string, several: string];
   removable: RemovableKind;
 }
@@ -26,13 +26,13 @@ export interface SelectedOptions extends Filtered {
 
 /** A change of selected records. */
 interface Change {
-  /** The state of the records afterwards, also a member of the output. */
+  /** The state of the records after the change; it also names a member of the output. */
   done: 'hidden' | 'shown' | 'moved';
-  /** Changes some in one go. Returns how many it changed. */
+  /** Changes some records together. Returns how many it changed. */
   change: (db: Database, ids: readonly Bytes[]) => Promise<number>;
 }
 
-/** Prints the records that filters select and, with `--yes`, changes them, part by part. */
+/** Prints the records that filters select and, with `--yes`, changes them in batches. */
 export const onSelected = async (
   db: Database,
   { removable, words: [, several] }: Named,

@@ -23,7 +23,7 @@ const readKeep = (text: string): number => {
 
 const isServer = ({ databaseUrl }: Config): boolean => !databaseUrl.startsWith('sqlite:');
 
-/** The name and the ending of the backups that get their names from this command. */
+/** The name and the ending of backups that this command names. */
 const namingOf = (config: Config): Omit<Series, 'folder'> =>
   isServer(config)
     ? { name: serverAddresses(config.databaseUrl)[0]?.database ?? '', ending: '.sql.gz' }
@@ -51,7 +51,7 @@ const dumpInto = async (config: Config, file: string, isForced: boolean): Promis
   return result;
 };
 
-/** Says that the key of the secrets of webhooks is in no backup, where there are some. Never rejects. */
+/** If the database has webhooks, tells the operator that no backup contains the key of their secrets. Never rejects. */
 const tellOfKey = async (config: Config, db: Database): Promise<void> => {
   try {
     const { examineSecrets, WebhookSecrets } = await import('../../../event/webhook/secrets.ts');
@@ -63,14 +63,14 @@ const tellOfKey = async (config: Config, db: Database): Promise<void> => {
         'Without it, nothing is sent to webhooks after a restore.',
     );
   } catch (error) {
-    // Such as tables of an earlier version, without webhooks.
+    // For example, tables of an earlier version have no webhooks.
     if (error instanceof ConfigError) note(`warning: ${error.message}`);
   }
 };
 
 /**
- * Records a backup in the audit log of the database, from which a metric reads its time. A database that takes no writes
- * can be backed up all the same.
+ * Records a backup in the audit log of the database; a metric reads its time there. A read-only database can be backed
+ * up, too.
  */
 const recordIn = async (config: Config, result: Result): Promise<void> => {
   try {
@@ -92,7 +92,7 @@ const pruneIn = async (series: Series, file: string, keep: number): Promise<void
   for (const old of prune(series, file, keep)) note(`Deleted ${old}`);
 };
 
-/** Runs the shell command that comes after a backup. @throws BackupError when that fails */
+/** Runs the shell command that follows a backup. @throws BackupError when that fails */
 const follow = async (hook: string, { file }: Result): Promise<void> => {
   const { runHook } = await import('../../backup/backup.ts');
   await runHook(hook, file, (text) => process.stderr.write(text));
@@ -129,7 +129,7 @@ const backUpTo = async ({ place, force, keep, then, json }: Given<typeof input>)
   assertThere(config);
   tellDatabase(config.databaseUrl);
   const result = await (isServer(config) ? dumpInto(config, file, force) : copy(config, file, force));
-  // Before what comes after: the disk must not fill up for as long as that fails.
+  // Old backups are deleted before the command runs: the disk must not fill up while that command keeps failing.
   if (series && keep !== undefined) await pruneIn(series, result.file, keep);
   if (then) await follow(then, result);
   await recordIn(config, result);

@@ -10,7 +10,7 @@ import { withProgress } from '../shared/progress.ts';
 
 const MIB = 2 ** 20;
 
-/** How many bytes a file has; undefined for what has no size, such as a pipe. */
+/** The size of a file in bytes; undefined for a file without a size, such as a pipe. */
 const sizeOf = async (file: string): Promise<number | undefined> => {
   const handle = await open(file);
   try {
@@ -22,7 +22,7 @@ const sizeOf = async (file: string): Promise<number | undefined> => {
   }
 };
 
-/** The chunks of a stream; calls back for each MiB of them. */
+/** The chunks of a stream; reports the progress for each MiB of them. */
 async function* metered(chunks: AsyncIterable<Buffer>, advance: (mib: number) => void): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {

@@ -5,7 +5,7 @@ import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { commandGroup, databaseCommand, defaulted, jsonObject, option } from '../shared/command.ts';
 import { note, print, printObject } from '../shared/output.ts';
 
-/** Every instance has learned of a change by then. */
+/** After this time, every instance knows of a change. */
 const KNOWN_AFTER_MS = 1000;
 const DAY_S = 86_400;
 const DEFAULT_RETRY_AFTER_S = 60;

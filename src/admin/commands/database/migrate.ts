@@ -40,7 +40,7 @@ const revert = async (db: Database, to?: string): Promise<void> => {
   if (reverted.length === 0) note('Nothing to revert.');
 };
 
-/** Says what `--down` would do, and fails. */
+/** Prints what `--down` would do, and fails. */
 const refuseToRevert = async (db: Database, to?: string): Promise<void> => {
   const plans = await db.planMigrations('down', to);
   if (plans.length === 0) {
@@ -53,14 +53,14 @@ const refuseToRevert = async (db: Database, to?: string): Promise<void> => {
   throw new CommandError('Nothing was reverted. Back up first, then add --yes.');
 };
 
-/** Prints SQL that does the same by hand. */
+/** Prints the SQL of a migration, for execution by hand. */
 const showPlan = async (db: Database, { down, to }: MigrateOptions): Promise<void> => {
   const plans = await db.planMigrations(down ? 'down' : 'up', to);
   for (const { name, statements } of plans) print(`-- ${down ? 'Take back ' : ''}${name}`, ...statements, '');
   if (plans.length === 0) note(down ? 'Nothing to revert.' : 'Nothing to migrate.');
 };
 
-/** Migrations that were interrupted are pending. */
+/** Interrupted migrations are pending, too. */
 const STATES = { applied: 'applied', up: 'half done', down: 'half reverted' } as const;
 
 const showStatus = async (db: Database): Promise<void> => {

@@ -11,7 +11,7 @@ export const reindexCommand = databaseCommand({
     'it uses the old index until the new one is complete. Waits for a service that is indexing.',
   examples: [''],
   run: async (db) => {
-    // As `withConnection`, which has loaded most of it.
+    // `withConnection` has loaded most of this already.
     const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
       import('../../../app/schema.ts'),
       import('../../../search/indexing/indexer.ts'),

@@ -13,7 +13,7 @@ const nextStep = ({ pending }: CheckResult, { autoMigrate }: Config): string => 
   return autoMigrate ? `${lacks}: the next start migrates it.` : `${lacks}. Run: ${PROGRAM} migrate`;
 };
 
-/** Says that no backup has the key of the secrets, and whether the keys here are those of this one. */
+/** Says that backups lack the key of the secrets, and whether the local keys decrypt this backup's. */
 const tellOfKey = ({ webhooks: { total, unreadable } }: CheckResult, { place }: WebhookSecrets): void => {
   if (total === 0) return;
   const of = `the secrets of ${unreadable > 0 ? `${unreadable} of ` : ''}its webhooks`;
@@ -25,7 +25,7 @@ const tellOfKey = ({ webhooks: { total, unreadable } }: CheckResult, { place }: 
   );
 };
 
-/** Says that the service will hold webhooks, if it will. */
+/** Tells the operator if the service will hold webhooks. */
 const tellOfHold = ({ heldOf, webhooks: { total } }: CheckResult): void => {
   if (heldOf === null || total === 0) return;
   note(

@@ -25,7 +25,7 @@ export const knownMigrations = async (): Promise<string[]> => {
   return migrations.map(({ name }) => name);
 };
 
-/** Runs `work`, which copies the file `source`, and shows how far it is. */
+/** Runs `work`, which copies the file `source`, and shows its progress. */
 export const withCopyProgress = <T>(
   source: string,
   work: (onProgress: BackupOptions['onProgress']) => Promise<T>,

@@ -7,7 +7,7 @@ import { print, printObject } from '../shared/output.ts';
 
 const TIMEOUT_MS = 20_000;
 
-/** The address of the metrics as the settings have it. @throws CommandError where they have none */
+/** The address of the metrics according to the settings. @throws CommandError where they have none */
 const metricsUrl = ({ metrics }: Config): string => {
   if (!metrics) throw new CommandError('METRICS_PORT is not set: name the address of the metrics with --url.');
   const host = metrics.host === '0.0.0.0' || metrics.host === '::' ? 'localhost' : metrics.host;

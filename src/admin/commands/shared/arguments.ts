@@ -5,7 +5,7 @@ import { type Input, option } from './command.ts';
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DURATION = /^(\d+)([smhd])$/;
-/** A hundred years: more is a typo, and much more is no date. */
+/** A hundred years: a longer duration is a typo, and a much longer one exceeds the range of dates. */
 const MAX_DAYS = 36_500;
 
 const bounded = (ms: number): number => {
@@ -20,7 +20,7 @@ export const parseDuration = (text: string): number => {
   return bounded(Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]);
 };
 
-/** When something that begins `now` ends: null for never. */
+/** The end of a period that begins `now`; null for never. */
 export type Expiry = (now: Date) => Date | null;
 
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
@@ -48,7 +48,7 @@ export const parseExpiry = (text: string): Expiry => {
   return isDuration ? (now) => new Date(now.getTime() + ahead) : () => new Date(text);
 };
 
-/** When something that ended `now` began. */
+/** The beginning of a period that ends `now`. */
 export type StartDate = (now: Date) => Date;
 
 /** The value of `--since`: a duration, or a date. @throws InvalidArgumentError */
@@ -75,13 +75,13 @@ export const parseBaseUrl = (text: string): string => {
   return url.href.replace(/\/+$/, '');
 };
 
-/** How long a text may be that a schema accepts, for the help: `1 to 50 characters`. */
+/** The length limits of a schema's texts, for the help: `1 to 50 characters`. */
 export const lengthOf = (schema: z.ZodType): string => {
   const { minLength, maxLength } = schema.meta() ?? {};
   return `${String(minLength)} to ${String(maxLength)} characters`;
 };
 
-/** A parser of texts that a schema accepts as they are. */
+/** A parser for texts that a schema accepts unchanged. */
 export const textOf =
   (schema: z.ZodType<string>) =>
   (text: string): string => {
@@ -90,7 +90,7 @@ export const textOf =
     return text;
   };
 
-/** A parser of comma-separated words out of `words`. */
+/** A parser for comma-separated words of the list `words`. */
 export const listOf =
   <Word extends string>(words: readonly Word[]) =>
   (text: string): Word[] =>
@@ -100,7 +100,7 @@ export const listOf =
       return word;
     });
 
-/** A parser of whole numbers from 0 to `maximum`. */
+/** A parser for whole numbers from 0 to `maximum`. */
 export const wholeNumberUpTo =
   (maximum: number) =>
   (text: string): number => {
@@ -114,7 +114,7 @@ const parseKey = (text: string): string => {
   throw new InvalidArgumentError('It must be an API key.');
 };
 
-/** `--key`, an API key, which may also be in `GATEWAY_KEY`. Pipelines pass a secret that is not set as an empty text: that is no key. */
+/** `--key`, an API key, or `GATEWAY_KEY`. An empty text counts as no key: pipelines pass it for a missing secret. */
 export const keyOption = (description: string): Input<string | undefined> =>
   option('<key>', `${description} Prefer the variable, since others can see command lines`, {
     parse: parseKey,

@@ -7,14 +7,14 @@ import { readSettings, withDatabase } from './common.ts';
 /** An id in examples. */
 export const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
 
-/** An argument or an option of a command. `Value` is the type of the value that it gives. */
+/** An argument or an option of a command. `Value` is the type of its value. */
 export interface Input<Value> {
-  /** Gives it to a command under this name. */
+  /** Adds it to a command under this name. */
   addTo: (command: Command, name: string) => void;
   isArgument?: true;
-  /** The value when it is not given. */
+  /** The value if it is missing. */
   otherwise?: false;
-  /** Whether it may be given several times. */
+  /** Whether it may be repeated. */
   isList?: true;
   readonly type?: Value;
 }
@@ -27,7 +27,7 @@ export type Given<Declared extends Inputs> = {
   [Name in keyof Declared]: Declared[Name] extends Input<infer Value> ? Value : never;
 };
 
-/** An argument, by its term: `<id>`, `[id]` where it may be left out, `<id...>` for several. */
+/** An argument, by its term: `<id>`, `[id]` if it is optional, `<id...>` for several. */
 export const argument = <Value = string>(
   term: string,
   description: string,
@@ -79,7 +79,7 @@ export const option = <Value = string>(
   addTo: adding(term, description, typeof settings === 'function' ? { parse: settings } : settings),
 });
 
-/** An option that has to be given. */
+/** A required option. */
 export const required = <Value = string>(
   term: string,
   description: string,
@@ -88,7 +88,7 @@ export const required = <Value = string>(
   addTo: adding(term, description, { parse }, (one) => one.makeOptionMandatory()),
 });
 
-/** An option with a default, which the help words as `shown`. */
+/** An option with a default, which the help shows as `shown`. */
 export const defaulted = <Value = string>(
   term: string,
   description: string,
@@ -98,7 +98,7 @@ export const defaulted = <Value = string>(
   addTo: adding(term, description, { parse }, (one) => one.default(value, shown)),
 });
 
-/** An option that may be given several times. */
+/** An option that may be repeated. */
 export const optionList = (term: string, description: string): Input<string[] | undefined> => ({
   isList: true,
   ...option<string[]>(term, description, { parse: (text, earlier = []) => [...earlier, text] }),
@@ -110,7 +110,7 @@ export const flag = (description: string, settings: OptionSettings<boolean> = {}
   addTo: adding('', description, settings),
 });
 
-/** An option `--no-…` without a value: true unless it is given. */
+/** An option `--no-…` without a value: true if it is missing. */
 export const negation = (description: string): Input<boolean> => ({
   addTo: (command, name) => void command.option(`--no-${name}`, description),
 });
@@ -124,11 +124,11 @@ interface CommandRow<Declared extends Inputs> {
   description: string;
   /** Its arguments and options by their names, in the order of the help. */
   input?: Declared;
-  /** Calls that work, without the program and the command. */
+  /** Valid calls, without the program and the command. */
   examples: readonly string[];
   /** Lines of the help after the examples. */
   notes?: readonly string[];
-  /** Whether an option that is given twice is refused: else the last would win in silence. */
+  /** Whether a repeated option is refused: otherwise the last one would win silently. */
   refusesRepeated?: true;
   run: (given: Given<Declared>) => Promise<void> | void;
 }
@@ -193,7 +193,7 @@ interface DatabaseCommandRow<Declared extends Inputs> extends Omit<CommandRow<De
   run: (db: Database, given: Given<Declared>, config: Config) => Promise<void>;
 }
 
-/** A command on a database that has all its tables. */
+/** A command that needs a database with all its tables. */
 export const databaseCommand = <Declared extends Inputs = Record<string, never>>({
   database,
   run,
@@ -207,7 +207,7 @@ export const databaseCommand = <Declared extends Inputs = Record<string, never>>
     },
   });
 
-/** A command that only has others below it. */
+/** A command that only has subcommands. */
 export const commandGroup =
   (summary: string, description: string, commands: Readonly<Record<string, MakeCommand>>): MakeCommand =>
   (name) => {

@@ -10,7 +10,7 @@ import type { DatabaseOptions } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { note } from './output.ts';
 
-/** A command that cannot do what it was asked to: the message says why, and what to do about it. */
+/** The error of a command that cannot do its task: the message says why, and how the operator can solve it. */
 export class CommandError extends Error {
   readonly exitStatus: number;
 
@@ -22,18 +22,18 @@ export class CommandError extends Error {
 
 export { PROGRAM };
 
-/** The exit status of a call that cannot be carried out as it was typed, and of one that found no gateway. */
+/** The exit status of a call that cannot be carried out as it was typed, and of a call that found no gateway. */
 export const USAGE = 2;
 export const NO_GATEWAY = 3;
 
-/** Messages for operators, who have other means than callers. */
+/** Messages for operators, who can do other things than callers. */
 const OPERATOR_MESSAGES: Partial<Record<string, string>> = {
   WEBHOOK_NOT_FOUND: 'There is no webhook with this id: `webhooks list` shows all.',
   DELIVERY_NOT_FOUND: 'There is no delivery with this id: `webhooks deliveries` shows those of a webhook.',
   WEBHOOK_SECRETS_OFF: 'Set WEBHOOK_SECRET_KEY, here and for the service: docs/operations.md tells how.',
 };
 
-/** The error messages for the operator, a line each. */
+/** The error messages for the operator, one per line. */
 export const faultsOf = (error: unknown): string[] => {
   if (error instanceof ConfigError || error instanceof CommandError) return error.message.split('\n');
   if (error instanceof AppError) {
@@ -48,14 +48,14 @@ export const faultsOf = (error: unknown): string[] => {
   return [message.split('\n', 1).join('')];
 };
 
-/** The same in a line. */
+/** The same messages on one line. */
 export const describeFault = (error: unknown): string => faultsOf(error).join('; ');
 
-/** The options of every command that works on the database, of the call under way. */
+/** The options of the current call that all commands on the database have. */
 export interface CommonOptions {
-  /** The person whom the audit log is to name. */
+  /** The person that the audit log shall name. */
   as?: string;
-  /** Whether the database is not told of. */
+  /** Whether the name of the database is not printed. */
   quiet?: true;
 }
 
@@ -67,7 +67,7 @@ export const beginCall = (options: CommonOptions): void => {
 };
 
 /**
- * Reads the settings, and warns of variables that look like misspelled ones, unless the command logs them.
+ * Reads the settings and, unless the command logs them itself, warns of variables that look like misspelled settings.
  * @throws ConfigError
  */
 export const readSettings = ({ logs = false } = {}): Config => {
@@ -77,14 +77,14 @@ export const readSettings = ({ logs = false } = {}): Config => {
   return config;
 };
 
-/** Tells the operator which database a command works on: the settings of a shell and of a service may differ. */
+/** Tells the operator which database a command uses: the settings of a shell and of a service may differ. */
 export const tellDatabase = (url: string): void => {
   if (common.quiet !== true) note(`database: ${describeAddress(url)}`);
 };
 
 /**
- * Asserts that the file of an `sqlite:` address is there: a command that made one would work on nothing, and say that all is
- * well. @throws CommandError that says where it looked, and by which setting
+ * Asserts that the file of an `sqlite:` address exists: a command that created an empty one would seem to succeed.
+ * @throws CommandError that says where it looked, and by which setting
  */
 export const assertThere = ({ databaseUrl, isDatabaseNamed }: Config, url = databaseUrl): void => {
   if (!url.startsWith('sqlite:')) return;
@@ -99,18 +99,18 @@ export const assertThere = ({ databaseUrl, isDatabaseNamed }: Config, url = data
   );
 };
 
-/** An error that means a damaged file, with the lines that say where the damage is; any other error as it is. */
+/** Replaces an error about a damaged file by one that says where the damage is; returns any other error unchanged. */
 const withDamage = async (db: Database, error: unknown): Promise<unknown> => {
   if (databaseFaultIn(error) !== 'corrupt') return error;
   const found = await db.pageFaults?.().catch(() => []);
   return new CommandError([`${DATABASE_FAULTS.corrupt}: restore a backup`, ...(found ?? [])].join('\n'));
 };
 
-/** Options of a connection, besides those of a database. */
+/** Options of a connection in addition to the options of a database. */
 interface ConnectOptions extends DatabaseOptions {
-  /** The address, if it is not that of the service. */
+  /** The address, if it is not the one of the service. */
   url?: string;
-  /** Whether the operator knows already which database it is. */
+  /** Whether the operator already knows which database is used. */
   isTold?: boolean;
   /** Whether a missing SQLite file is created. */
   creates?: boolean;
@@ -127,7 +127,7 @@ export const withConnection = async <T>(
 ): Promise<T> => {
   if (!creates) assertThere(config, url);
   if (!isTold) tellDatabase(url);
-  // Not before they are needed: they take longer to load than all else, and help needs neither.
+  // These load slower than everything else, and help needs neither: they are loaded only here.
   const [opened, { schema }] = await Promise.all([import('../../../db/database.ts'), import('../../../app/schema.ts')]);
   const db = await opened.Database.open(url, schema, { recordsEvents: config.recordsEvents, ...options });
   try {
@@ -140,7 +140,7 @@ export const withConnection = async <T>(
 };
 
 /**
- * Runs `work` on a database that has all its tables, and disconnects. Migrates first where the settings say so.
+ * Runs `work` on a database that has all its tables, and disconnects. Migrates first if the settings say so.
  * @throws CommandError when there is none or migrations are due, AppError DATABASE_UNAVAILABLE
  */
 export const withDatabase = <T>(

@@ -9,7 +9,7 @@ import { parseStart, textOf } from './arguments.ts';
 import { type Given, option } from './command.ts';
 import { CommandError, USAGE } from './common.ts';
 
-/** The filters of all commands for many rows. */
+/** The filters that all commands for many rows share. */
 export const filters = {
   author: option('<user>', 'only those of this user, by id or by a nickname that no other user has'),
   since: option(
@@ -26,15 +26,15 @@ export const filters = {
   action: option('<command>', 'only what this command did, such as "games hide", or "games" for all of these'),
 };
 
-/** The values of filters, as they were given. */
+/** The values of filters as they were typed. */
 export type Filtered = Partial<Given<typeof filters>>;
 
 const { author, since, until, search, reason } = filters;
-/** The filters by which several records are selected, and by which several hidden ones are. */
+/** The filters that select records, and the filters that select hidden records. */
 export const SELECTING = { author, since, until, search };
 export const SELECTING_HIDDEN = { ...SELECTING, reason };
 
-/** Whether a command is given filters instead of an id: one or the other is needed. @throws CommandError */
+/** Whether a command got filters instead of an id: it needs one or the other. @throws CommandError */
 export const isSelecting = (id: string | undefined, given: Filtered, of: Partial<typeof filters>): boolean => {
   const names = Object.keys(of) as (keyof Filtered)[];
   const isSelected = names.some((name) => given[name] !== undefined);

@@ -1,29 +1,29 @@
-// The result of a command goes to the standard output, messages about it to the standard error.
+// The result of a command is written to the standard output, messages about it to the standard error.
 import { escapeOf, escapeUnseen } from '../../../../contract/text.ts';
 
 const write = (lines: readonly string[]): void => {
   if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
 };
 
-/** Writes lines of the result. */
+/** Prints lines of the result. */
 export const print = (...lines: string[]): void => write(lines);
 
-/** Tells the operator something that is not part of the result. */
+/** Prints a message for the operator that is not part of the result. */
 export const note = (message: string): void => {
   process.stderr.write(`${message}\n`);
 };
 
-/** One line of JSON for each value. */
+/** Prints each value as a line of JSON. */
 export const printJsonLines = (values: readonly object[]): void => {
   write(values.map((value) => escapeUnseen(JSON.stringify(value))));
 };
 
-/** A text without what would command the terminal, which older records may hold. */
+/** Removes control characters of terminals from a text: older records may contain them. */
 export const printable = (text: string): string => escapeUnseen(text).replaceAll(/\p{Cc}/gu, escapeOf);
 
 /**
- * Writes a table with a line of headings. Columns are two spaces apart; free text belongs into the last one, whose width
- * does not matter.
+ * Prints a table with a line of headings. Two spaces separate columns; free text belongs into the last column, whose
+ * width does not matter.
  */
 export const printTable = (headings: readonly string[], rows: readonly (readonly string[])[]): void => {
   const lines = [headings, ...rows].map((cells) => cells.map(printable));
@@ -40,10 +40,10 @@ export const printTable = (headings: readonly string[], rows: readonly (readonly
   );
 };
 
-/** The cells of a row by their headings: a member of the row, or a function of it. */
+/** The cells of a row by their headings: each is a member of the row, or a function of the row. */
 type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => unknown)>>;
 
-/** Writes rows as a table, or as a line of JSON each. */
+/** Prints rows as a table, or each as a line of JSON. */
 export const printRows = <Row extends object>(rows: readonly Row[], columns: Columns<Row>, json = false): void => {
   if (json) {
     printJsonLines(rows);
@@ -63,7 +63,7 @@ const cellOf = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
-/** Writes an object: as JSON, or with a line for each member. */
+/** Prints an object as JSON, or as a line for each member. */
 export const printObject = (value: object, json: boolean | undefined): void => {
   if (json) printJsonLines([value]);
   else

@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
 
-/** Shows a progress bar for `work` on the standard error, counted in rows or in `unit`, if that is a terminal. */
+/** Shows a progress bar for `work` on the standard error, if that is a terminal. It counts rows, or `unit`. */
 export const withProgress = async <T>(
   total: number,
   work: (advance: (more: number) => void) => Promise<T>,
@@ -9,7 +9,7 @@ export const withProgress = async <T>(
   const bar = new SingleBar({
     format: `[{bar}] {percentage} % of {total} ${unit}, {eta_formatted} left`,
     clearOnComplete: true,
-    // Else Ctrl-C would leave a terminal that no longer wraps lines.
+    // Otherwise Ctrl-C would leave a terminal that no longer wraps lines.
     linewrap: true,
   });
   bar.start(total, 0);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-/** Writes to the standard output, no faster than it is read. */
+/** Writes to the standard output, no faster than its reader reads. */
 export class StandardOutput {
   #isGone = false;
 
@@ -21,7 +21,7 @@ export class StandardOutput {
     const waiting = new AbortController();
     const { signal } = waiting;
     const events = ['drain', 'close'].map((event) => once(process.stdout, event, { signal }));
-    // `once` rejects at an error, which the program reports by itself, and when it is no longer wanted.
+    // `once` rejects at an error, which the program reports elsewhere, and when it is aborted.
     await Promise.race(events).catch(() => undefined);
     for (const event of events) event.catch(() => undefined);
     waiting.abort();

@@ -38,7 +38,7 @@ interface PublishOptions {
   key: string | undefined;
 }
 
-/** Why a gateway refuses a call, in words, a line for each fault. */
+/** Describes, with a line for each fault, why a gateway refuses a call. */
 const refusalOf = (answer: unknown): string[] => {
   const { message, data } = (valueAt(answer, ['error', 'json']) ?? {}) as {
     message?: string;
@@ -48,7 +48,7 @@ const refusalOf = (answer: unknown): string[] => {
   return [[message, data?.hint].filter((words) => words !== undefined).join(' '), ...issues];
 };
 
-/** Publishes a contract at a gateway. @throws CommandError */
+/** Publishes a contract to a gateway. @throws CommandError */
 const publish = async (
   { consumer, contract, needs }: ConsumerContract,
   { to, tag, key }: PublishOptions,
@@ -82,7 +82,7 @@ const publishCommand = command({
   refusesRepeated: true,
   run: async ({ path, ...options }) => {
     const contracts: ConsumerContract[] = [];
-    // All are read before the first is sent.
+    // All files are read before the first contract is sent.
     for await (const contract of readContracts([path])) contracts.push(contract);
     for (const contract of contracts) {
       await publish(contract, options);
@@ -95,7 +95,7 @@ const PLAIN_NAME = /^[a-z0-9][a-z0-9._-]*$/;
 const READABLE = 40;
 const HASH_DIGITS = 16;
 
-/** A name of a file, other for each contract, and short. Some file systems do not tell letters of another case apart. */
+/** A short file name that is unique for each contract. Some file systems do not distinguish upper and lower case. */
 const fileNameOf = (consumer: string, userId: string): string => {
   const readable = consumer.replaceAll(/[^A-Za-z0-9._-]+/g, '-').slice(0, READABLE);
   const hash = createHash('sha256').update(consumer).digest('hex').slice(0, HASH_DIGITS);
@@ -140,7 +140,7 @@ const columns = {
   CONSUMER: 'consumer',
 } as const;
 
-/** The contracts that options name. @throws AppError USER_NOT_FOUND */
+/** The contracts that options select. @throws AppError USER_NOT_FOUND */
 const wantedBy = async (
   db: Database,
   { user, consumer, tag }: Record<'user' | 'consumer' | 'tag', string | undefined>,

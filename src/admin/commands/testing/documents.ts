@@ -24,10 +24,10 @@ const TIMEOUT_MS = 10_000;
 
 const require = createRequire(import.meta.url);
 
-/** The document of this version. */
+/** The OpenAPI document of this version. */
 export const ownDocument = (): ClientDocument => documented('openapi.json', require('#openapi/openapi.json') as object);
 
-/** The document of an earlier release; undefined where this package does not hold it. */
+/** The document of an earlier release; undefined if this package does not contain it. */
 export const releasedDocument = (version: string): ClientDocument | undefined => {
   if (!/^\d+\.\d+\.\d+$/.test(version)) return undefined;
   try {
@@ -57,7 +57,7 @@ export const readWith = async <T>(
 /** Reads a document from a file. @throws CommandError */
 export const readDocument = (file: string): Promise<ClientDocument> => readWith(file, parseDocument);
 
-/** The contracts in files, and in the folders among them, one by one. @throws CommandError */
+/** Yields the contracts in files and in folders. @throws CommandError */
 export async function* readContracts(paths: readonly string[]): AsyncGenerator<ConsumerContract> {
   for (const path of paths) {
     const isFolder = await stat(path).then(

@@ -38,11 +38,11 @@ import {
 const BROKEN = 1;
 const CANNOT_TELL = 4;
 
-/** The files that say what consumers use and need. Without any, the database says it. */
+/** The files that list the uses and needs of consumers. Without any, the database provides them. */
 const use = option('<file>', 'what a deployment wrote by `keys use --days 90 --json`');
 const contracts = optionList('<path>', 'contracts of consumers: a file, or a folder of them; may be repeated');
 
-/** The form of the answer. */
+/** Options for the form and the strictness of the answer. */
 const output = {
   tag: tagOption('without either: the contracts in the database that have this tag'),
   json: flag('print one JSON object per change and line'),
@@ -58,22 +58,22 @@ interface FileOptions {
 
 const namesFiles = (files: FileOptions): boolean => files.use !== undefined || files.contracts !== undefined;
 
-/** The documents that are compared, the consumers that are asked about, and the form of the answer. */
+/** The compared documents, the consumers in question, and the form of the answer. */
 interface Question extends FileOptions, Given<typeof output> {
   before: ClientDocument;
   now: ClientDocument;
   days: number;
 }
 
-/** Tells why there is no yes even where no consumer is known to break. */
+/** Records a reason why the answer is not yes although no consumer is known to break. */
 type Doubt = (why: string) => void;
 
-/** Judges contracts by the documents that they were tested with: the one that is compared, or one that this package holds. */
+/** Judges each contract by the document that it was tested with: the compared one, or one of this package. */
 class ByTestedVersion {
   readonly #question: Question;
   readonly #doubt: Doubt;
   readonly #changes = new Map<string, readonly Change[]>();
-  /** The changes from the document that is compared. */
+  /** The changes since the compared document. */
   readonly changes: readonly Change[];
 
   constructor(question: Question, doubt: Doubt) {
@@ -83,17 +83,17 @@ class ByTestedVersion {
     this.#changes.set(versionOf(question.before), this.changes);
   }
 
-  /** The document of a version; undefined where it is not at hand. */
+  /** The document of a version; undefined if it is missing here. */
   #documentOf(tested: string): ClientDocument | undefined {
     const { before, now } = this.#question;
     return [before, now, ownDocument()].find((one) => versionOf(one) === tested) ?? releasedDocument(tested);
   }
 
-  /** The changes since the document that a contract was tested with. Doubts what it needs and no document has. */
+  /** Returns the changes since the document that a contract was tested with. Doubts needs that no document has. */
   changesFor(contract: ConsumerContract): readonly Change[] {
     const { before, now } = this.#question;
     const { consumer, needs } = contract;
-    // A build behind a plus sign has the document of its version.
+    // A build, marked by a plus sign, has the document of its version.
     const [tested = ''] = contract.contract.split('+');
     const document = this.#documentOf(tested);
     if (!document)
@@ -108,7 +108,7 @@ class ByTestedVersion {
   }
 }
 
-/** The contracts in the database with a tag. Doubts a tag that none has while others have others. */
+/** Yields the contracts in the database with a tag. Doubts a tag that none has while others have tags. */
 async function* contractsTagged(
   db: Database,
   tag: string,
@@ -121,7 +121,7 @@ async function* contractsTagged(
   yield* publishedContracts(db, tag, passOver);
 }
 
-/** Whom the changes break, among those whom files name or the database has. `passOver` is told who of these counts for nothing. @throws CommandError */
+/** Finds broken consumers in files or the database. Calls `passOver` for uncounted ones. @throws CommandError */
 const answerTo = async (
   question: Question,
   passOver: PassedOver,
@@ -148,22 +148,22 @@ const answerTo = async (
       }),
     );
   } catch (error) {
-    // Status 1 would name it a broken consumer.
+    // Status 1 would mean a broken consumer.
     throw new CommandError(faultsOf(error).join('\n'), USAGE);
   }
 };
 
-/** The findings of a comparison: how many changes break a consumer, or may, and how many doubts there are. */
+/** The findings of a comparison: how many changes break a consumer, or may, and how many doubts exist. */
 interface Findings {
   changes: number;
   broken: number;
   unknown: number;
   names: number;
-  /** The reasons why there is no yes even where no consumer is known to break. */
+  /** The number of reasons why the answer is not yes although no consumer is known to break. */
   doubts: number;
 }
 
-/** Prints the changes that may break clients, with the consumers that they break, and sets the exit status. `known` are doubts. */
+/** Prints changes that may break clients, and whom they break; sets the exit status. `known` are doubts. */
 const report = async (question: Question, known: readonly string[] = []): Promise<Findings> => {
   const passed = { suspended: 0, unreadable: 0 };
   const passOver: PassedOver = ({ userId, consumer }, why) => {
@@ -195,7 +195,7 @@ const report = async (question: Question, known: readonly string[] = []): Promis
   return { changes: changes.length, broken, unknown, names: names.length, doubts: doubts.size };
 };
 
-/** Why an answer would say nothing: a document is compared with itself. */
+/** The doubt about a document that is compared with itself: the answer would say nothing. */
 const SAME =
   'is the document that it would be compared with: --from FILE names the one that consumers were tested with';
 
@@ -237,7 +237,7 @@ interface Deployment {
   from: string | undefined;
 }
 
-/** The documents of what is deployed, and of what would be. @throws CommandError */
+/** The deployed document, and the document to be deployed. @throws CommandError */
 const documentsOf = async ({ document, to, from }: Deployment) => {
   const before = from === undefined ? ownDocument() : await readDocument(from);
   if (document !== undefined) return { before, now: await readDocument(document) };
@@ -245,7 +245,7 @@ const documentsOf = async ({ document, to, from }: Deployment) => {
   throw new CommandError('Say what would be deployed: --document FILE, or --to URL.', USAGE);
 };
 
-/** Whether a document that was to be released is the very one that it is compared with. */
+/** Whether the document to be released is compared with itself. */
 const isSame = ({ document, from }: Deployment, { before, now }: Pick<Question, 'before' | 'now'>): boolean =>
   document !== undefined &&
   (from === undefined ? isDeepStrictEqual(before.document, now.document) : resolve(from) === resolve(document));

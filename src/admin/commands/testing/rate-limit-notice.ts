@@ -1,7 +1,7 @@
 import { performance } from '../../../base/runtime.ts';
 import { note } from '../shared/output.ts';
 
-/** Seconds between two lines, where no terminal shows a progress bar. */
+/** The seconds between two lines if no terminal shows a progress bar. */
 const EVERY_S = 30;
 const MINUTE_S = 60;
 
@@ -10,7 +10,7 @@ const HELP = 'A key (--key) has higher limits, and RATE_LIMIT=off on the deploym
 const inWords = (seconds: number): string =>
   seconds < MINUTE_S ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / MINUTE_S)} min`;
 
-/** Tells now and then that the deployment limits rates, how far the run is, and what would make it faster. */
+/** Reports from time to time that the deployment limits rates, the progress of the run, and how to make it faster. */
 export class RateLimitNotice {
   readonly #hasTerminal: boolean;
   readonly #now: () => number;
@@ -33,10 +33,10 @@ export class RateLimitNotice {
     this.#done += more;
   }
 
-  /** Called when the deployment asks to wait for some seconds. */
+  /** Called when the deployment asks the run to wait for some seconds. */
   onWait(seconds: number): void {
     const now = this.#now();
-    // A progress bar says the rest.
+    // A progress bar shows the rest.
     if (now - this.#told < (this.#hasTerminal ? Infinity : EVERY_S)) return;
     this.#told = now;
     note(`Rate limited: waiting ${Number(seconds.toFixed(1))} s; ${this.#progress(now)}. ${HELP}`);

@@ -16,7 +16,7 @@ import { assertReportFile, writing } from '../shared/report-file.ts';
 
 const MAX_PORT = 65_535;
 
-/** Runs a command with the proxy for its gateway; without one, waits for a signal. Returns the status of the command. */
+/** Runs a command with the proxy as its gateway, and returns its status; without one, waits for a signal. */
 const runTests = async (call: readonly string[], url: string): Promise<number> => {
   const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   const [program, ...args] = call;

@@ -9,10 +9,10 @@ import { databaseCommand, flag, jsonNotSentence, option } from '../shared/comman
 import { PROGRAM } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 
-/** The mark of `verify`'s records: this tag, and titles that begin with a bracket and the tag. */
+/** The mark of `verify`'s records: this tag, and titles that begin with the tag in a bracket. */
 const TAG = 'verify';
 
-/** Counts the records of a kind that runs of verify have published, and with `yes` removes them. */
+/** Counts the records of a kind that runs of verify published and, with `yes`, removes them. */
 const cleanUp = async (db: Database, removable: RemovableKind, marking: Marking, yes: boolean): Promise<number> => {
   const { kind } = removable;
   const before = noteRecords({ by: systemActor(), action: 'verify-cleanup' }, kind);

@@ -79,7 +79,7 @@ const input = {
   }),
 };
 
-/** Makes the run. @throws CommandError with the exit status of why it cannot be made */
+/** Executes the run. @throws CommandError with the exit status of why it cannot be made */
 const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<VerifyRun> => {
   const notice = new RateLimitNotice();
   try {
@@ -106,12 +106,12 @@ const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promis
   }
 };
 
-/** Runs the operator's command, which has the name of the run in `VERIFY_RUN`. Returns what is wrong with it, if anything. */
+/** Runs the operator's command, with the name of the run in `VERIFY_RUN`. Returns its fault, if any. */
 const cleanUp = async (
   script: string,
   { name, made, countLeft }: VerifyRun,
 ): Promise<{ left: number | null; fault?: string }> => {
-  // Its output goes to the standard error, since it is no part of the result.
+  // The command's output is no part of the result, so it is written to the standard error.
   const child = spawn('sh', ['-c', `VERIFY_RUN=${name}; export VERIFY_RUN\n${script}`], { stdio: ['ignore', 2, 2] });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   const left = (await countLeft()) ?? null;

@@ -17,7 +17,7 @@ export const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolea
   return rows.length === MARKS_AT_ONCE;
 };
 
-/** Deletes the hidden records of an author, and what was kept with them. @returns how many */
+/** Deletes the hidden records of an author, and the data stored with them. @returns how many */
 export const deleteHidden = async (
   db: Database,
   authorId: Bytes,
@@ -35,7 +35,7 @@ export const deleteHidden = async (
   return deleted;
 };
 
-/** Deletes a hidden record of a kind; `before` is done in the same transaction. Returns whether there was one. */
+/** Deletes a hidden record of a kind; `before` runs in the same transaction. Returns whether the record existed. */
 export const deleteHiddenRecord = async (
   db: Database,
   { table }: ContentKind,

@@ -9,7 +9,7 @@ import { byId, readRowsById } from '../../../content/records.ts';
 import { readTags } from '../../../content/tag/service.ts';
 import { type HideCause, keep, type HiddenSnapshot, keptMembers } from './snapshot.ts';
 
-/** Keeps favorites or reactions of a record aside, by one INSERT … SELECT: there may be very many. */
+/** Sets favorites or reactions of a record aside, by one INSERT … SELECT: a record may have very many. */
 const keepEngagement = async (
   tx: Transaction,
   { favoriteTable, foreignKey }: ContentKind,
@@ -25,7 +25,7 @@ const keepEngagement = async (
   );
 };
 
-/** Keeps records aside that are about to go. */
+/** Sets records aside before their deletion. */
 const keepRecords = async (
   tx: Transaction,
   kind: ContentKind,
@@ -56,15 +56,15 @@ const keepRecords = async (
   }
 };
 
-/** How records are hidden. */
+/** The way in which records are hidden. */
 interface Hiding {
   /** Runs in each transaction before its records are hidden. */
   before: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
-  /** Why they are hidden by themselves; without it, they are hidden with their author. */
+  /** The reason why they are hidden by themselves; without one, they are hidden with their author. */
   cause?: HideCause;
 }
 
-/** Hides records of a kind. To be run again if it was interrupted. @returns how many */
+/** Hides records of a kind. Run it again if it was interrupted. @returns how many */
 export const hideRecords = (
   db: Database,
   removable: RemovableKind,
@@ -89,7 +89,7 @@ export const hideRecords = (
   return removeRecords(db, removable, ids, removal);
 };
 
-/** Hides the records of a kind by an author, with the author. To be run again if it was interrupted. @returns how many */
+/** Hides an author's records of a kind, with the author. Run it again if it was interrupted. @returns how many */
 export const hideRecordsOf = async (
   db: Database,
   removable: RemovableKind,

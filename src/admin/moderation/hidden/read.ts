@@ -22,8 +22,8 @@ import { type HiddenSnapshot, snapshotOf } from './snapshot.ts';
 const AT_ONCE = 100;
 
 /**
- * The hidden records that a condition selects, in the order of their ids, part by part; with `select`, these members only.
- * The condition is made anew for each statement, since transformers change operators.
+ * The hidden records that a condition selects, in the order of their ids, in batches; `select` limits the members. The
+ * condition is created anew for each statement, since transformers change operators.
  */
 export const hiddenParts = (
   reader: Reader,
@@ -35,7 +35,7 @@ export const hiddenParts = (
     where: { ...condition(), recordId: later() },
   }));
 
-/** The ids of the hidden records that a condition selects, part by part. */
+/** The ids of the hidden records that a condition selects, in batches. */
 export async function* hiddenIds(
   reader: Reader,
   condition: () => FindOptionsWhere<HiddenRecordRow>,
@@ -45,14 +45,14 @@ export async function* hiddenIds(
   }
 }
 
-/** Where hidden records are read: those of a kind, a number of them at most. */
+/** A range of hidden records of a kind, and the most records to read. */
 interface HiddenRange {
   from: { id: string; isIncluded: boolean };
   upTo: string | undefined;
   limit: number;
 }
 
-/** A record as it is stored, the members of its kind included. */
+/** A record as it is stored, including the members of its kind. */
 export type AnyRecord = Omit<StoredRecord, 'authorAvatar'> & Record<string, unknown>;
 
 /** A hidden record with the columns that it had, and why it is hidden. */
@@ -64,7 +64,7 @@ export const rowOfHidden = ({ recordId, authorId, record, hiddenAt, reason }: Hi
     reason,
   });
 
-/** Hidden records of a kind by any authors, in the order of their ids, with the columns they had; no counts of marks. */
+/** Hidden records of a kind by any authors, in the order of their ids, as they were, without counts of marks. */
 export const readHiddenRows = async <Row>(
   reader: Reader,
   { table }: ContentKind,
@@ -79,7 +79,7 @@ export const readHiddenRows = async <Row>(
   return rows.map(rowOfHidden) as Row[];
 };
 
-/** Which of these records are hidden. */
+/** Returns which of these records are hidden. */
 export const findHiddenIds = async (reader: Reader, ids: readonly string[]): Promise<Set<string>> => {
   const found = new Set<string>();
   for (const part of partsOf(ids)) {
@@ -92,13 +92,13 @@ export const findHiddenIds = async (reader: Reader, ids: readonly string[]): Pro
   return found;
 };
 
-/** Why a record is hidden: by itself, for a reason; with its author; or both. */
+/** The reasons why a record is hidden: by itself, for a reason; with its author; or both. */
 export interface HiddenState extends Pick<HiddenRecordRow, 'hiddenAt' | 'reason'> {
-  /** Since when its author's records are hidden. */
+  /** The time since when its author's records are hidden. */
   authorHiddenAt: Date | null;
 }
 
-/** A hidden record of a kind, with the columns it had and why it is hidden; undefined if there is none. */
+/** A hidden record of a kind, with its former columns and the reasons why it is hidden; undefined if none exists. */
 export const readHidden = async (
   db: Database,
   { table }: ContentKind,
@@ -120,7 +120,7 @@ export const readHidden = async (
 /** A hidden record in a list. */
 type ListedHidden = Pick<HiddenRecordRow, 'recordId' | 'authorId'> & HiddenState & { kept: HiddenSnapshot };
 
-/** The hidden records of a kind, or those of them by an author, in the order of their ids, part by part. */
+/** The hidden records of a kind, by all authors or one, in the order of their ids, in batches. */
 export async function* listHidden(
   reader: Reader,
   { table }: ContentKind,

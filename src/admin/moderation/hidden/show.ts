@@ -22,7 +22,7 @@ import { forget, keptTagNames, MARKS_AT_ONCE, snapshotOf } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockRows } from '../../../db/sql/lock-rows.ts';
 
-/** Locks hidden records in the order of their ids, without those that are hidden by themselves or were shown meanwhile. */
+/** Locks hidden records in the order of their ids; skips records that are shown again or hidden by themselves. */
 const lockHidden = (tx: Transaction, ids: readonly Bytes[]): Promise<HiddenRecordRow[]> =>
   hiddenRecordsIn(tx).find({
     where: { recordId: In(ids.map(idFromBytes)), reason: IsNull() },
@@ -57,7 +57,7 @@ const publicationOf = (
   };
 };
 
-/** Publishes hidden records again that are not there yet, without favorites and reactions. */
+/** Publishes hidden records that are not published yet, without favorites and reactions. */
 export const publishAgain = async (tx: Transaction, removable: RemovableKind, ids: readonly Bytes[]): Promise<void> => {
   const hidden = await lockHidden(tx, ids);
   if (hidden.length === 0) return;
@@ -75,7 +75,7 @@ export const publishAgain = async (tx: Transaction, removable: RemovableKind, id
   await publishAll(tx, removable.kind, publications, { replaces: true });
 };
 
-/** Gives records that are there again some of the marks they had. Returns whether there may be more. */
+/** Gives republished records some of the marks they had. Returns whether more marks may remain. */
 export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
   const { table, foreignKey, favoriteTable, reactionTable } = kind;
   const shown = await lockRows(tx, table, ids);
@@ -96,7 +96,7 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
         mark === 'favorite'
           ? ([favoriteTable, 'favorite_count', `user_id, ${foreignKey}`, 'u.id, ?'] as const)
           : ([reactionTable, markCountColumn(mark), `user_id, ${foreignKey}, type`, `u.id, ?, '${mark}'`] as const);
-      // One INSERT … SELECT: some may have gone, and some may have done it anew.
+      // One INSERT … SELECT: some users may be deleted, and some may have set the mark again.
       const set = await tx.execute(
         `${tx.dialect.insertIgnore} INTO ${into} (${columns})
         SELECT ${values} FROM users u WHERE u.id IN (${givers.sql}) ORDER BY u.id`,
@@ -111,7 +111,7 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
   return engagement.length === MARKS_AT_ONCE;
 };
 
-/** Gives records that are published again the marks they had, and ends their being hidden. @returns how many */
+/** Gives republished records the marks they had, and then deletes their hidden copies. @returns how many */
 export const finishShowing = async (
   db: Database,
   { kind }: RemovableKind,
@@ -128,9 +128,9 @@ export const finishShowing = async (
 };
 
 /**
- * Shows the records of a kind again that were hidden with their author, with the favorites and reactions they had; those that
- * are hidden by themselves stay so. To be run again if it was interrupted. `before` is done in the transaction that makes
- * them whole. @returns how many
+ * Shows the records of a kind that were hidden with their author, with their favorites and reactions; records that are
+ * hidden by themselves stay hidden. Run it again if it was interrupted. `before` runs in the transaction that completes
+ * them. @returns how many
  */
 export const showRecordsOf = async (
   db: Database,

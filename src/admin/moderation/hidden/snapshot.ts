@@ -12,18 +12,18 @@ import type { StoredContent } from '../../../content/records.ts';
 // A hidden record is deleted from its table and kept aside with its favorites and reactions. Lists, searches and counts
 // need no condition for hidden records, and a request for one gets a 404.
 
-/** The stored members from which a hidden record is published again, without the ids; those of its kind included. */
+/** The stored members from which a hidden record is published again, including members of its kind but no ids. */
 export type HiddenSnapshot = Record<string, string | number | null> &
   Pick<StoredContent, 'title' | 'tagIds' | 'viewCount' | 'createdAt' | 'updatedAt'>;
 
-/** The row of a hidden record, which is kept by the names of its columns. */
+/** The row of a hidden record, stored by the names of its columns. */
 export const snapshotOf = (record: string): HiddenSnapshot => byMember(JSON.parse(record) as object) as HiddenSnapshot;
 
-/** The names of a record's tags when it was hidden, in the order of `tagIds`: a tag that no record has may be deleted. */
+/** The names of a record's tags when it was hidden, in the order of `tagIds`: an unused tag may be deleted. */
 export const keptTagNames = ({ tagNames: names }: HiddenSnapshot): string[] =>
   typeof names === 'string' ? (JSON.parse(names) as string[]) : [];
 
-/** Why a record is hidden by itself, and since when. */
+/** The reason why a record is hidden by itself, and the time since when it is. */
 export interface HideCause {
   reason: string;
   at: Date;
@@ -39,7 +39,7 @@ export const keptMembers = (kind: ContentKind): string[] => [
 
 const COLUMNS = ['author_id', 'record_id', 'kind', 'record', 'hidden_at', 'reason'];
 
-/** Overwrites a row that is already there, since showing the record again may have been interrupted. */
+/** Overwrites an existing row, since showing the record again may have been interrupted. */
 const insertionOf = (overwritten: readonly string[]) =>
   memoize((dialect: Dialect) =>
     insertInto(
@@ -53,7 +53,7 @@ const insertionOf = (overwritten: readonly string[]) =>
 const withAuthor = insertionOf(['record']);
 const byItself = insertionOf(['record', 'hidden_at', 'reason']);
 
-/** A record to keep aside. Without a cause, it is hidden with its author only. */
+/** A record to set aside. Without a cause, it is hidden with its author only. */
 interface KeptRecord {
   id: Bytes;
   authorId: Bytes;
@@ -61,7 +61,7 @@ interface KeptRecord {
   cause?: HideCause | undefined;
 }
 
-/** Keeps records aside, all of them by themselves or all with their authors. Returns how many. */
+/** Sets records aside: either all are hidden by themselves, or all with their authors. Returns how many. */
 export const keep = (tx: Transaction, { table }: ContentKind, records: readonly KeptRecord[]): Promise<number> =>
   insertValues(
     tx,
@@ -76,10 +76,10 @@ export const keep = (tx: Transaction, { table }: ContentKind, records: readonly 
     ]),
   );
 
-/** Marks that come back or go together. */
+/** The marks that one transaction restores or deletes. */
 export const MARKS_AT_ONCE = 1000;
 
-/** Deletes what was kept of hidden records. Returns how many. */
+/** Deletes the stored data of hidden records. Returns how many. */
 export const forget = async (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
   const { affected } = await hiddenRecordsIn(tx).delete({ recordId: In(ids.map(idFromBytes)) });
   return affected ?? 0;

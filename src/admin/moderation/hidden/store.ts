@@ -5,7 +5,7 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { joinTagIds, type Publication, tagsForHidden } from '../../../content/write/publish.ts';
 import { type HideCause, keep } from './snapshot.ts';
 
-/** Stores records that are hidden from the beginning: all of them by themselves, or all with their authors. */
+/** Stores records that are hidden from the beginning: either all by themselves, or all with their authors. */
 export const storeHidden = async (
   tx: Transaction,
   kind: ContentKind,
@@ -32,7 +32,7 @@ export const storeHidden = async (
   );
 };
 
-/** Stores favorites and reactions of a hidden record, those that are there already excepted. */
+/** Stores favorites and reactions of a hidden record; skips existing ones. */
 export const storeHiddenEngagement = (
   tx: Transaction,
   id: Bytes,

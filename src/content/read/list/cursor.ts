@@ -6,7 +6,7 @@ import { packCursor, unpackCursor } from '../../../base/cursor.ts';
 export type CursorValue = string | number;
 
 const FINGERPRINTS = 1000;
-/** Most lists are asked for again and again, and a hash takes longer than a row of a page. */
+/** Most lists are requested repeatedly, and a hash takes longer than a row of a page. */
 const fingerprints = new LRUCache<string, string>({ max: FINGERPRINTS });
 
 const fingerprint = (filters: unknown): string => {
@@ -18,12 +18,12 @@ const fingerprint = (filters: unknown): string => {
   return made;
 };
 
-/** A text for callers to hand back: where a page ended, and a fingerprint of the filters it was made with. */
+/** Encodes a cursor for callers to pass back: the place where a page ended, and a fingerprint of the filters. */
 export const encodeCursor = (filters: unknown, values: readonly CursorValue[]): string =>
   packCursor([fingerprint(filters), ...values]);
 
 /**
- * The values of a cursor. `accepts` holds a check for each of them.
+ * Decodes the values of a cursor. `accepts` contains a check for each of them.
  * @throws AppError CURSOR_INVALID for a text we did not make, or made for other filters
  */
 export const decodeCursor = (

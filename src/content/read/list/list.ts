@@ -17,7 +17,7 @@ import { asTotal, type Total, type Totals } from './totals.ts';
 
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** A type that records of one kind have, and the counter that knows how many do. */
+/** A type of the records of one kind, and the counter of these records. */
 export interface TypeFilter {
   value: string;
   counter: string;
@@ -26,30 +26,30 @@ export interface TypeFilter {
 /** The filter, sort and page of a list. */
 export interface ListQuery {
   limit: number;
-  /** Absent beside a cursor only. */
+  /** May only be missing if a cursor is given. */
   page?: number | undefined;
   cursor?: string | undefined;
   search?: string | undefined;
   type?: TypeFilter | undefined;
   tagSlugs?: readonly string[] | undefined;
   timeRange?: string;
-  /** The beginning of the time range, from the moment that the list is read. */
+  /** Returns the beginning of the time range when the list is read. */
   since?: (() => Date) | undefined;
   sortBy: SortBy;
 }
 
-/** A query that has been checked. */
+/** A validated query. */
 export interface ParsedQuery extends ListQuery {
   page: number;
   terms: readonly string[];
   slugs: readonly string[];
   /** The filters to which its cursors are bound. */
   filters: unknown[];
-  /** The last record of the page before, if by a cursor. */
+  /** The last record of the previous page, if given by a cursor. */
   position: Position | undefined;
 }
 
-/** The values of a record that lists are sorted by. */
+/** The sort values of a record. */
 interface Position {
   /** The counter of the sort, if it has one. */
   count: number | undefined;
@@ -96,7 +96,7 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   return { ...query, page, terms, slugs, filters, position };
 };
 
-/** A SELECT of the ids on a page, with what they are sorted by. In SQL: each list runs it, by the indexes of its plan. */
+/** A SELECT of the ids on a page, with their sort values. In SQL: each list runs it, by the indexes of its plan. */
 interface PageOfIds extends Fragment {
   orderBy: string;
 }
@@ -104,7 +104,7 @@ interface PageOfIds extends Fragment {
 const pageOfIds = (dialect: Dialect, source: PlanSource, query: ParsedQuery): PageOfIds => {
   const { limit, page, sortBy, position } = query;
   const { counter, direction } = orders[sortBy];
-  // The rows of a tag know the id alone, which holds the instant, too.
+  // A tag's rows only contain the id, which includes the instant.
   const columns = [...(counter ? [counter] : []), ...(source.id === 'r.id' || counter ? ['created_at'] : []), 'id'];
   const places = columns.map((column) => (column === 'id' ? source.id : `r.${column}`));
   const values: Parameter[] = position
@@ -153,7 +153,7 @@ const sourceOf = async (
 
 type ListRow<Own> = Own & StoredRecord;
 
-/** Reads one page of a list, in one round trip once the tags are known. */
+/** Reads one page of a list, in one round trip once the tags are cached. */
 export const listRows = async <Own>(
   sources: ListSources,
   kind: ContentKind,
@@ -166,7 +166,7 @@ export const listRows = async <Own>(
   return listOnce(sources, kind, query, viewerId);
 };
 
-/** The same by the tags as they were read a while ago. */
+/** Reads one page of a list by the cached tags. */
 const listOnce = async <Own>(
   sources: ListSources,
   kind: ContentKind,
@@ -224,7 +224,7 @@ const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: Li
   limit,
 });
 
-/** Reads the page that the index found. The cursor is that of the last record found, even if all were deleted since. */
+/** Reads the page that the index found. Its cursor points to the last found record, even if all were deleted since. */
 const readFound = async <Own>(
   reader: Reader,
   kind: ContentKind,
@@ -248,7 +248,7 @@ const readFound = async <Own>(
   };
 };
 
-/** Behind the last page there is no row to tell the total. */
+/** Reads the total beyond the last page, where no row contains it. */
 const totalOfEmpty = async (
   reader: Reader,
   { page, position }: ParsedQuery,

@@ -9,18 +9,18 @@ export interface ListFilter {
   /** In the kind's `typeColumn`. */
   type: string | undefined;
   since: Date | undefined;
-  /** The rarest first. */
+  /** Rarest first. */
   tags: readonly KnownTag[];
-  /** All of them substrings of the search text. */
+  /** Substrings of the search text; all must occur. */
   terms: readonly string[];
 }
 
-/** About how many records there are: of the kind, of the type, since the instant. */
+/** Approximate numbers of records: of the kind, of the type, and since the instant. */
 export interface Numbers {
   records: number;
   ofType: number;
   since: number;
-  /** That match, where it is known. */
+  /** The number of matches, if it is known. */
   matching?: number | undefined;
 }
 
@@ -34,12 +34,12 @@ export const orders = {
 
 export type SortBy = keyof typeof orders;
 
-/** A way to the records of a list, in the words of a SELECT. */
+/** The parts of a SELECT that reads the records of a list. */
 export interface PlanSource {
-  /** FROM, with the tables and the indexes to go by. */
+  /** The FROM clause, with the tables and the indexes to use. */
   from: string;
   where: string[];
-  /** Of `from`, then of `where`. */
+  /** The parameters of `from`, then those of `where`. */
   parameters: Parameter[];
   /** The column that holds the id. */
   id: string;
@@ -68,14 +68,14 @@ const tagJoins = (dialect: Dialect, kind: ContentKind, tags: readonly KnownTag[]
 
 const termConditions = (terms: readonly string[]): string[] => terms.map(() => 'INSTR(r.search_text, ?) > 0');
 
-/** A join that keeps records with a tag, all of whose rows are gathered first. SQL: plans force indexes and orders of joins. */
+/** A join that keeps records with a tag, and reads all its rows first. SQL: plans force indexes and orders of joins. */
 const hashJoin = (dialect: Dialect, kind: ContentKind, tag: KnownTag) => ({
   sql: ` ${dialect.joinInOrder} (SELECT DISTINCT ${kind.foreignKey} AS id
     FROM ${kind.tagTable} ${dialect.useIndex(`${kind.tagTable}_tag`)} WHERE tag_id = ?) h ON h.id = r.id`,
   parameters: [tag.id],
 });
 
-/** Reads the records themselves, by an index; `hashed` is a tag to gather first. */
+/** Reads the records themselves, by an index; `hashed` is a tag whose rows are read first. */
 const fromRecords = (
   dialect: Dialect,
   kind: ContentKind,
@@ -109,7 +109,7 @@ const fromRecords = (
   };
 };
 
-/** Reads the rows of the rarest tag, which are in the order of the ids; `needsRecord` has it look up each record. */
+/** Reads the rows of the rarest tag, in the order of the ids; `needsRecord` also looks up each record. */
 const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsRecord: boolean): PlanSource => {
   const { type, since, terms } = filter;
   const [rarest, ...others] = filter.tags;
@@ -140,15 +140,15 @@ const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsR
 export const whereOf = (conditions: readonly string[]): string =>
   conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
 
-/** The least that has to be read to see all matches; it is in the order of the ids. */
+/** The cheapest source of all matches, in the order of the ids. */
 export const matches = (dialect: Dialect, kind: ContentKind, filter: ListFilter): PlanSource =>
   filter.tags.length > 0
     ? fromTag(dialect, kind, filter, false)
     : fromRecords(dialect, kind, filter, filter.type === undefined ? 'latest' : 'type_latest');
 
 /**
- * Where to read the first `rows` records of a list that is sorted by a counter: the matches, all of which are then sorted,
- * the time range, or the records in the order of the sort until enough of them match; whatever costs least.
+ * The source of the first `rows` records of a list that is sorted by a counter: all matches, which are then sorted, the
+ * time range, or the records in sort order until enough of them match. The cheapest one is chosen.
  */
 export const sortedMatches = (
   dialect: Dialect,

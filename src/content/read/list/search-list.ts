@@ -8,9 +8,9 @@ import type { Direction, Search, SearchIndex } from '../../../search/search-inde
 import type { ContentKind } from '../../kind.ts';
 import type { CursorValue } from './cursor.ts';
 
-/** Matches whose counters are read to sort them, at most. */
+/** The maximum number of matches whose counters are read to sort them. */
 const MOST_SORTED = 20_000;
-/** MariaDB makes a table of a longer list. */
+/** For a longer list, MariaDB creates a table. */
 const SORTED_AT_ONCE = 512;
 
 /** The query of a list with search terms. */
@@ -19,7 +19,7 @@ export interface SearchedList {
   type: string | undefined;
   tags: readonly { id: number }[];
   since: Date | undefined;
-  /** The column it is sorted by before time and id, if any. */
+  /** The column to sort by before time and id, if any. */
   counter: string | null;
   direction: Direction;
   /** The sort columns of the last record of the previous page. */
@@ -37,13 +37,13 @@ export interface FoundRecord {
 
 /** The result of the index for a list. */
 export interface FoundList {
-  /** The page in order, and one more record if there is one; undefined where walking the records is cheaper. */
+  /** The page in order, plus one record if more exist; undefined if walking the records is cheaper. */
   found: FoundRecord[] | undefined;
-  /** How many match; more than `MAX_PAGE_DEPTH` stands for any number above. */
+  /** The number of matches; a value above `MAX_PAGE_DEPTH` represents any greater number. */
   total: number;
 }
 
-/** The maximum that the meter is charged for a search, in milliseconds. */
+/** The maximum charge to the meter for a search, in milliseconds. */
 const MOST_BILLED_MS = 250;
 
 const foundRecord = (key: Uint8Array, count?: number): FoundRecord => {
@@ -51,7 +51,7 @@ const foundRecord = (key: Uint8Array, count?: number): FoundRecord => {
   return { id, position: [...(count === undefined ? [] : [count]), timeOfKey(key), idFromBytes(id)] };
 };
 
-/** Finds the page of a list by the search index. Undefined when the index cannot answer. */
+/** Finds the page of a list by the search index. Returns undefined if the index cannot answer. */
 export const searchList = async (
   reader: Reader,
   index: SearchIndex,
@@ -90,7 +90,7 @@ const findList = async (
   return search.isSound ? { found: keys.slice(offset).map((key) => foundRecord(key)), total } : undefined;
 };
 
-/** Whether reading all matches is less than walking the records, in the order of the sort, until `end` match. */
+/** Whether reading all matches is cheaper than walking the records in sort order until `end` match. */
 const isSortedFaster = ({ size }: Search, total: number, end: number): boolean =>
   total <= MOST_SORTED && total <= (end * size) / Math.max(total, 1);
 
@@ -112,7 +112,7 @@ const sortMatches = async (
   for (let start = 0; start < keys.length; start += SORTED_AT_ONCE) {
     const some = new Map(keys.slice(start, start + SORTED_AT_ONCE).map((key) => [hexOf(idOfKey(key)), key]));
     const { sql, parameters } = inList([...some.values()].map((key): Parameter => idOfKey(key)));
-    // SQL: a search by a counter reads those of all that it finds.
+    // SQL: a search sorted by a counter reads the counters of all its matches.
     const rows = await reader.read<SortedColumns>(
       `SELECT id, ${counter} AS count FROM ${table} WHERE id IN (${sql})`,
       parameters,

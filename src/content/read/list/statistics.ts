@@ -8,10 +8,10 @@ import type { ContentKind } from '../../kind.ts';
 /** A plan that was best a minute ago is still good. */
 const BELIEVED_MS = 60_000;
 const REMEMBERED = 1000;
-/** A time range with more records is large, however many there are. */
+/** A time range with more records counts as large. */
 const MAX_COUNTED = 10 * MAX_PAGE_DEPTH;
 
-/** The numbers that plans go by. Answers never come from here. SQL: lists wait for them, and counting ends at a limit. */
+/** Numbers for planning; answers never use them. SQL: lists wait for them, and counting ends at a limit. */
 export class Statistics {
   readonly #reader: Reader;
   readonly #known = new LRUCache<string, number>({ max: REMEMBERED, ...expiringAfter(BELIEVED_MS) });
@@ -20,12 +20,12 @@ export class Statistics {
     this.#reader = reader;
   }
 
-  /** About how many a counter counts. */
+  /** The approximate value of a counter. */
   counter(name: string): Promise<number> {
     return this.#about(name, 'SELECT n FROM counters WHERE name = ?', [name]);
   }
 
-  /** About how many records of a kind there are since an instant, which the range tells from other ranges. */
+  /** The approximate number of records of a kind since an instant. `range` identifies the time range. */
   async since({ table }: ContentKind, range: string, since: Date): Promise<number> {
     const [n, all] = await Promise.all([
       this.#about(
@@ -35,7 +35,7 @@ export class Statistics {
       ),
       this.counter(table),
     ]);
-    // Too many to be counted are a good part of all.
+    // A number beyond the limit is assumed to be a large part of all.
     return n < MAX_COUNTED ? n : Math.max(n, all / 2);
   }
 

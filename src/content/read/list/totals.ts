@@ -8,15 +8,15 @@ import type { ContentKind } from '../../kind.ts';
 import { removalCounter } from '../../write/remove.ts';
 import { type ListFilter, matches, whereOf } from './plan.ts';
 
-/** A cached total, with the counters of the tags and of removals at the time of counting. */
+/** A cached total, with the counters of the tags and of removals when it was counted. */
 interface Counted {
   total: number;
   ofTags: number[];
-  /** The number of records removed by then. */
+  /** The number of records removed until then. */
   removed: number;
 }
 
-/** The total of a list, as its reply states it. */
+/** The total of a list in its response. */
 export interface Total {
   total: number;
   totalRelation: 'eq' | 'gte';
@@ -40,16 +40,16 @@ const removedCount = (kind: ContentKind): string =>
 const isCounter = ({ type, since, tags, terms }: ListFilter): boolean =>
   since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + tags.length <= 1;
 
-/** The total as a reply has it. Counting stops at a bound, but exact counters may know more. */
+/** The total in a response. Counting stops at a bound, but exact counters may exceed it. */
 export const asTotal = (filter: ListFilter, n: number): Total =>
   n > MAX_PAGE_DEPTH && !isCounter(filter)
     ? { total: MAX_PAGE_DEPTH, totalRelation: 'gte' }
     : { total: countFromDb(n), totalRelation: 'eq' };
 
 /**
- * Counts matches: by a counter if one exists, else one by one up to a bound. For records whose tags never change, a count stays
- * valid while no tag has gained a record and no record was removed. A count at the bound stays valid whatever was added. The
- * statement of the page checks that itself, so that no total is older than its page.
+ * Counts matches: by a counter if one exists, else one by one up to a bound. For records whose tags never change, a
+ * count stays valid while no tag gains a record and no record is removed; a count at the bound also stays valid when
+ * records are added. The statement of the page checks this itself, so that no total is older than its page.
  */
 export class Totals {
   readonly #dialect: Dialect;
@@ -61,7 +61,7 @@ export class Totals {
     this.#kind = kind;
   }
 
-  /** An expression for the number of matches. `counter` is the name of the counter of all, or of the type. */
+  /** An expression for the number of matches. `counter` is the name of the counter of all records or of the type. */
   expression(filter: ListFilter, counter: string): Fragment {
     const { tags } = filter;
     const [tag] = tags;
@@ -86,7 +86,7 @@ export class Totals {
     };
   }
 
-  /** Columns that tell which state the total is of, where `remember` would need them. */
+  /** Columns that identify the state of the total, if `remember` needs them. */
   stamps(filter: ListFilter): Fragment[] {
     if (!this.#isKept(filter)) return [];
     return [
@@ -95,7 +95,7 @@ export class Totals {
     ];
   }
 
-  /** Takes a total from a row with `stamps`: a tag may count a record that a statement of its own does not find yet. */
+  /** Caches the total of a row with `stamps`: a tag may count a record that a separate statement does not see yet. */
   remember(filter: ListFilter, total: number, row: Record<string, unknown>): void {
     if (row['removed'] === undefined) return;
     this.#counted.set(this.#nameOf(filter), {

@@ -7,13 +7,13 @@ import { statementsOn, TOLD_MS } from './statement.ts';
 
 /** How long to wait for another process that migrates, in seconds. */
 const LOCK_WAIT_S = 120;
-/** How long a connection to Vitess does not ask for the lock that it holds, in milliseconds. */
+/** The milliseconds after which a connection to Vitess asks again for the lock that it holds. */
 const RENEWAL_MS = 2000;
 
 /**
- * How long a change of a table or of rows waits for the transactions that use these, in seconds: the least there is. Later statements
- * on the table wait behind it, and those on rows that it has changed. If a transaction with a row lock is among them, and one that
- * holds the table waits for that lock, only this timeout ends it: the server sees no deadlock there.
+ * How long a change of a table or of rows waits for transactions that use them, in seconds: the minimum. Later
+ * statements on the table, or on rows that it has changed, wait behind it. If one of these has locked a row for which a
+ * transaction that holds the table waits, only this timeout ends the wait: the server sees no deadlock.
  */
 const IN_USE_WAIT_S = 1;
 const WAITS = ['lock_wait_timeout', 'innodb_lock_wait_timeout'] as const;
@@ -21,12 +21,12 @@ const WAITS = ['lock_wait_timeout', 'innodb_lock_wait_timeout'] as const;
 const setWaits = (runner: QueryRunner, value: number | 'DEFAULT'): Promise<unknown> =>
   runner.query(`SET SESSION ${WAITS.map((name) => `${name} = ${value}`).join(', ')}`);
 
-// Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
+// Lock names apply to the whole server, and have at most 64 characters. MySQL 9.7 has no MD5.
 const NAME = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
 
 /**
- * Makes a connection ask for the lock it holds before a statement that comes late after the last time. After 5 s vtgate asks by
- * itself, beside a statement; where the lock is released meanwhile, vtgate 24.0.1 crashes, or refuses to release it
+ * Makes a connection ask for the lock it holds before a statement, if it last asked a while ago. After 5 s vtgate
+ * itself asks, beside a statement; if the lock is released meanwhile, vtgate 24.0.1 crashes, or refuses to release it
  * (`ScatterConn.runLockQuery`).
  */
 const renewLock = (runner: QueryRunner): void => {
@@ -42,7 +42,7 @@ const renewLock = (runner: QueryRunner): void => {
   runner.query = renewing as QueryRunner['query'];
 };
 
-/** The table in which earlier releases remembered a migration under way; its row is gone once that is finished. */
+/** The table in which earlier releases recorded a running migration; its row was deleted at the end. */
 const EARLIER_PROGRESS = 'migration_progress';
 
 const ignoreMissing = (error: unknown): [] => {
@@ -50,7 +50,7 @@ const ignoreMissing = (error: unknown): [] => {
   throw error;
 };
 
-/** @throws MigrationError where an earlier release was interrupted: what it did is unknown to the table of migrations */
+/** @throws MigrationError where an earlier release was interrupted: the table of migrations lacks its changes */
 export const assertNoneInterruptedEarlier = async (read: (sql: string) => Promise<unknown[]>): Promise<void> => {
   const [row] = await read(
     `SELECT name FROM ${EARLIER_PROGRESS} WHERE name NOT IN (SELECT name FROM migrations)`,
@@ -61,8 +61,8 @@ export const assertNoneInterruptedEarlier = async (read: (sql: string) => Promis
 };
 
 /**
- * Runs `work` on one connection, which holds the lock of migrations. So the lock outlives this process for as long as its
- * last statement runs.
+ * Runs `work` on one connection, which holds the lock of migrations. The lock outlives this process while its last
+ * statement runs.
  */
 export const whileMigrating = async <T>(
   dataSource: DataSource,
@@ -80,11 +80,11 @@ export const whileMigrating = async <T>(
       });
     }
     if (isSharded) renewLock(runner);
-    // A setting of a session gives it connections of its own in vtgate, beside that which has the lock.
+    // A session with a setting has its own connections in vtgate, besides the one that holds the lock.
     else await setWaits(runner, IN_USE_WAIT_S);
     const result = await work(runner, statementsOn(runner));
     await runner.query(`DELETE FROM ${EARLIER_PROGRESS}`).catch(ignoreMissing);
-    // The service that is started next must find all columns, of which tablets tell vtgate.
+    // Tablets must tell vtgate of all columns before the service starts.
     if (isSharded) await sleep(TOLD_MS);
     return result;
   } finally {

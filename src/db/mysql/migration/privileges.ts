@@ -17,7 +17,7 @@ export const migrationPrivileges = (engine: 'mysql' | 'mariadb', direction: Dire
 
 const GRANT = /^(GRANT|REVOKE) (.+) ON (?:TABLE )?(\*|`(?:[^`]|``)+`)\.(?:\*|`(?:[^`]|``)+`) (?:TO|FROM) /;
 
-/** Whether the quoted name of a database in a grant, in which `_` and `%` stand for others, means this one. */
+/** Whether the quoted database name in a grant, where `_` and `%` are wildcards, matches this database. */
 const isMeant = (quoted: string, database: string): boolean => {
   if (quoted === '*') return true;
   const pattern = quoted
@@ -32,8 +32,8 @@ const isMeant = (quoted: string, database: string): boolean => {
 };
 
 /**
- * The privileges of `needed` that the lines of SHOW GRANTS do not give in a database. A privilege on one table counts for
- * all, since the lines do not say whether it is enough.
+ * The privileges of `needed` that the lines of SHOW GRANTS do not give in a database. A privilege on one table counts
+ * for all tables, since the lines do not say whether it is enough.
  */
 export const missingPrivileges = (needed: readonly string[], database: string, lines: readonly string[]): string[] => {
   const held = new Set<string>();
@@ -82,8 +82,8 @@ export const findLack = async (
 };
 
 /**
- * Checks that the account of a connection may do what migrations do.
- * @throws MigrationError that names what is missing, and the statement that gives it
+ * Checks that the account of a connection has the privileges for migrations.
+ * @throws MigrationError that names the missing privileges, and the statement that gives them
  */
 export const assertMayMigrate = async (
   read: (sql: string) => Promise<unknown[]>,

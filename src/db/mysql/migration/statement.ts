@@ -3,16 +3,16 @@ import { sleep } from '../../../base/runtime.ts';
 import { MigrationError, type RunStatement } from '../../migration/run.ts';
 import { driverError, isColumnUnknown, isTransient } from '../errors.ts';
 
-// MySQL and MariaDB commit each change of a table by itself. So a migration that was interrupted is run again from its
-// beginning, and passes over the changes that were made before.
+// MySQL and MariaDB commit each change of a table by itself. An interrupted migration is therefore run again from its
+// beginning, and skips the changes that were made before.
 
-/** How often a statement is tried that lost a conflict: the server has done none of it. */
+/** The maximum number of attempts of a statement that lost a conflict: the server has done none of it. */
 const TRIES = 10;
-/** A table, or a row, that is in use. */
+/** A table or a row is in use. */
 const LOCK_WAIT_TIMEOUT = 1205;
-/** How often a change is tried where something is in use: for two minutes, of which others wait for one at most. */
+/** The attempts of a change to something in use: for two minutes, while others wait for one at most. */
 const IN_USE_TRIES = 60;
-/** How long others have the table, or the rows, before it is tried again. */
+/** The pause between attempts, in which others can use the table or the rows. */
 const IN_USE_PAUSE_MS = 1000;
 /** A tablet tells vtgate of changed tables within a second or two. */
 export const TOLD_MS = 2000;
@@ -25,15 +25,15 @@ const DONE_ALREADY: readonly (readonly [RegExp, number])[] = [
   [/^\s*CREATE (?:UNIQUE )?INDEX\b/i, 1061],
   [/^\s*INSERT\b/i, 1062],
   [/^\s*DROP TABLE\b/i, 1051],
-  // Vitess says so by another number.
+  // Vitess has another number for this.
   [/^\s*DROP TABLE\b/i, 1109],
   [/^\s*(?:DROP INDEX|ALTER TABLE \S+ DROP COLUMN)\b/i, 1091],
 ];
 
-/** The columns that a CREATE TABLE of TypeORM's declares: each is a quoted name before its type. */
+/** The columns that a CREATE TABLE of TypeORM declares: each is a quoted name before its type. */
 const DECLARED = /[(,] ?`(\w+)` \w/g;
 
-/** Whether the table that exists is that of this statement: another one of its name lacks some of its columns. */
+/** Whether the existing table is that of this statement: a different table of its name lacks some of its columns. */
 const isSameTable = async (runner: QueryRunner, sql: string): Promise<boolean> => {
   const [, table = ''] = /^\s*CREATE TABLE (\S+)/i.exec(sql) ?? [];
   const columns = (await runner.query(`SHOW COLUMNS FROM ${table}`)) as { Field: string }[];
@@ -50,7 +50,7 @@ const beginningOf = (sql: string): string =>
   Array.from(sql.replaceAll(/\s+/g, ' ').trim()).slice(0, MOST_SHOWN).join('');
 
 /**
- * Makes the function that runs the statements of migrations on this connection, each once what it changes is not in use.
+ * Makes the function that runs migration statements on this connection, each once its tables and rows are not in use.
  * @throws MigrationError
  */
 export const statementsOn =

@@ -23,8 +23,8 @@ type BoundRow = Record<string, unknown>;
 export type RowMaker = (values: readonly unknown[]) => BoundRow;
 
 /**
- * Makes a function that turns a row's values into an object. It is generated for these columns, as in mysql2: filling an object
- * name by name costs four times as much, and the binding's own objects more still. The names come from our own statements.
+ * Makes a function that turns a row's values into an object. It is generated for these columns, as in mysql2: filling
+ * an object name by name costs four times as much, and the binding's own objects more. Our statements give the names.
  */
 export const rowMaker = (columns: readonly string[]): RowMaker => {
   const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
@@ -47,8 +47,8 @@ const toBindable = (value: unknown): Bindable => {
 
 /**
  * The `node:sqlite` API in the shape of better-sqlite3, for TypeORM's driver of that name. The package brings the API
- * to Node 20 with its binaries inside, so that installing needs no compiler and no download. The service itself uses `all`
- * and `run`: TypeORM's way costs several times as much.
+ * to Node 20 with its binaries included, so that installing needs no compiler and no download. The service itself uses
+ * `all` and `run`: TypeORM's way costs several times as much.
  */
 export class SqliteConnection {
   readonly #database: InstanceType<typeof DatabaseSync>;
@@ -106,8 +106,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Copies all pages, as this connection sees them, over the empty file `target`, in the background. Within a transaction the
-   * copy is a snapshot, unaffected by concurrent writes; without one, it would begin anew after each write.
+   * Copies all pages that this connection sees over the empty file `target`, in the background. In a transaction the
+   * copy is a snapshot, unaffected by concurrent writes; without one, it would restart after each write.
    */
   async copyTo(target: string, onProgress: (done: number, total: number) => void): Promise<void> {
     const progress = (info: { totalPages: number; remainingPages: number }): void =>
@@ -123,7 +123,7 @@ export class SqliteConnection {
 
   /**
    * Empties a database that ends with this connection. SQLite keeps its pages until the last prepared statement is
-   * finalized, which the binding leaves to the garbage collector, and that does not see these pages.
+   * finalized. The binding leaves that to the garbage collector, which does not see these pages.
    */
   #freePages(): void {
     try {
@@ -131,7 +131,7 @@ export class SqliteConnection {
       this.#database.enableDefensive(false);
       this.exec('PRAGMA writable_schema = ON; DELETE FROM sqlite_schema; VACUUM');
     } catch {
-      // A statement that still runs keeps them for longer.
+      // A running statement keeps the pages for longer.
     }
   }
 
@@ -156,8 +156,8 @@ export class SqliteConnection {
 }
 
 /**
- * Opens a file for reading committed data only. `file` is a path or, of a file at rest, a URL. One that was moved away meanwhile is
- * not made anew.
+ * Opens a file for reading committed data only. `file` is a path or, for a file at rest, a URL. A file that was moved
+ * away meanwhile is not created again.
  */
 export const openReader = (file: string): SqliteConnection => {
   const reader = new SqliteConnection(file.startsWith('file:') ? file : `${pathToFileURL(file).href}?mode=rw`);

@@ -28,8 +28,8 @@ const isByKey = (connection: SqliteConnection, step: string): boolean => {
 };
 
 /**
- * Whether a SELECT, by its plan, only looks rows up by unique keys. That takes less time than the round trip to a thread;
- * any other plan may take long.
+ * Whether a SELECT, by its plan, only looks up rows by unique keys. That takes less time than the round trip to a
+ * thread; any other plan may take long.
  */
 const isLookUp = (connection: SqliteConnection, sql: string): boolean =>
   connection.all(`EXPLAIN QUERY PLAN ${sql}`).every(({ detail }) => isByKey(connection, String(detail)));
@@ -38,10 +38,10 @@ const isLookUp = (connection: SqliteConnection, sql: string): boolean =>
 const SHORT_MS = 1;
 /** A statement that took this long once runs in a thread from then on. */
 const LONG_MS = 10;
-/** How much the last run counts in the average. */
+/** The weight of the last run in the average. */
 const WEIGHT = 1 / 4;
 const REMEMBERED = 1000;
-/** How long a statement that took long stays in the threads. It doubles each time that a trusted statement takes long. */
+/** How long a slow statement stays in the threads. The time doubles whenever a trusted statement takes long. */
 const DISTRUST_MS = 60_000;
 const LONGEST_DISTRUST_MS = 3_600_000;
 
@@ -53,11 +53,11 @@ interface KnownCost {
 }
 
 /**
- * Knows which statements are so short that they need no thread: look-ups by their plan, others by experience. The same
+ * Decides which statements are short enough to need no thread: look-ups by their plan, others by experience. The same
  * statement can take a thousand times as long with other values, so a slow one is distrusted for long.
  *
- * Measured with look-ups alone in this thread, 16 and 64 callers of 60 lists among 6000 games: 0.8 of the answers a second, at 1.4
- * times the CPU.
+ * Measured with only look-ups in this thread, 16 and 64 callers of 60 lists among 6000 games: 0.8 of the answers a
+ * second, at 1.4 times the CPU.
  */
 export class Costs {
   readonly #reader: SqliteConnection;

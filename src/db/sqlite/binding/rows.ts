@@ -4,8 +4,8 @@
 export type PackedValue = string | number | bigint | null | Uint8Array;
 
 /**
- * Rows with `undefined` in place of each binary value; no other value is `undefined`. `bytes` holds the binary values one after
- * the other: sending each separately would take longer than all the rest.
+ * Rows with `undefined` in place of each binary value, and only there. `bytes` holds the binary values one after the
+ * other: sending each separately would take longer than all the rest.
  */
 export interface Packed {
   rows: (PackedValue | undefined)[][];

@@ -6,7 +6,7 @@ import { pageFaultsBy } from './pages.ts';
 import { OBJECTS, type SchemaObject } from './schema-objects.ts';
 import { ReadingThreads } from '../threads/threads.ts';
 
-/** The offset of the file format read version in the header, and its value for WAL: https://sqlite.org/fileformat.html */
+/** The header's offset of the file format read version, and its value for WAL: https://sqlite.org/fileformat.html */
 const READ_VERSION_AT = 19;
 const WITH_LOG = 2;
 
@@ -21,14 +21,14 @@ const needsLog = (file: string): boolean => {
 };
 
 /**
- * The address by which to read a file that no process has open, such as a backup. A file without a log beside it is opened
+ * The address for reading a file that no process has open, such as a backup. A file without a log beside it is opened
  * as immutable: SQLite would create a log, which fails in a read-only folder.
  */
 export const atRest = (file: string): string =>
   needsLog(file) && !existsSync(logOf(file)) ? `${pathToFileURL(file).href}?immutable=1` : file;
 
 /**
- * Copies a snapshot of a database, while others may write, over the empty file `target`, which is then complete without a
+ * Copies a snapshot of a database over the empty file `target`, while others may write. The copy is complete without a
  * log. `source` is a path, or the result of `atRest`.
  */
 export const copyDatabase = async (

@@ -5,11 +5,11 @@ import { SqliteConnection } from '../binding/binding.ts';
 const PATIENCE_MS = 1000;
 
 /**
- * Locks an SQLite file exclusively until the returned function is called. It first checkpoints the whole log and turns it off,
- * so that the file can be replaced. A process that had opened the file just before and still waits fails when it turns the
- * log on again.
+ * Locks an SQLite file exclusively until the returned function is called. It first checkpoints the whole log and turns
+ * it off, so that the file can be replaced. A process that had opened the file just before and still waits fails when
+ * it turns the log on again.
  *
- * This process must not open and close the file otherwise meanwhile: that would end the lock.
+ * This process must not open and close the file in another way meanwhile: that would end the lock.
  * @throws Error that `isBusy` recognises, when another process has the file open
  */
 export const holdExclusively = (file: string): (() => void) => {

@@ -1,11 +1,11 @@
 import { isCorrupt } from '../errors.ts';
 
-/** Faults of a file that are told at most. */
+/** The maximum number of faults that are reported for a file. */
 export const MOST_FAULTS = 3;
 
 /**
- * The lines in which SQLite says what is wrong with the pages of a file, or of a table with its indexes, and where. `quick_check`
- * does not compare indexes with their tables. `read` runs a SELECT.
+ * The lines in which SQLite describes and locates faults in the pages of a file, or of a table with its indexes.
+ * `quick_check` does not compare indexes with their tables. `read` runs a SELECT.
  */
 export const pageFaultsBy = async (
   read: (sql: string) => Promise<unknown[]>,
@@ -19,7 +19,7 @@ export const pageFaultsBy = async (
     return lines.filter((line) => line !== 'ok' && line !== '' && !line.startsWith('*** in database'));
   } catch (error) {
     if (!isCorrupt(error)) throw error;
-    // The check reads the rows, too, and fails at a damaged page; it ends before that when it may tell of one fault only.
+    // The check also reads the rows, and fails at a damaged page. It ends earlier if it may report one fault only.
     return of === 1 ? [(error as Error).message] : pageFaultsBy(read, check, 1);
   }
 };

@@ -26,7 +26,7 @@ const NOT_OF_GROUP = 0o007;
 /** The file of the keys that secrets in a database are encrypted with. */
 export const keyFileOf = (file: string): string => `${file}.key`;
 
-/** The database file, the files that SQLite keeps beside it, which it creates with the same mode, and the file of keys. */
+/** The database file, the files that SQLite creates beside it with the same mode, and the file of keys. */
 const filesOf = (file: string): string[] => [
   ...['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`),
   keyFileOf(file),
@@ -40,19 +40,19 @@ const hasOpenMode = (path: string, others = OTHERS): boolean => {
 };
 
 const tighten = (path: string, mode: number): void => {
-  // The target of a symbolic link was put elsewhere on purpose.
+  // The target of a symbolic link is in another place on purpose.
   if (!hasOpenMode(path) || lstatSync(path).isSymbolicLink()) return;
   try {
     chmodSync(path, mode);
   } catch {
-    // Another user owns it, and may have reasons. The service reports at its start that it is open to others.
+    // Another user owns it, and may have reasons. The service reports at its start that others can access it.
   }
 };
 
 /**
- * Creates a missing database file for its owner only; at the default path also its folder. Elsewhere, a missing folder is
- * an unmounted disk or a typing error: an empty database in its place would look like the loss of all data. Files at the
- * default path that others may read, as earlier versions left them, are closed to others; elsewhere the operator decides.
+ * Creates a missing database file for its owner only, at the default path also its folder. At other paths, a missing
+ * folder means an unmounted disk or a typing error: an empty database would look like a loss of all data. Files at the
+ * default path that others may read (from earlier versions) are closed to others; at other paths the operator decides.
  * @throws Error that names the missing folder
  */
 export const makePrivate = (file: string): void => {
@@ -63,21 +63,21 @@ export const makePrivate = (file: string): void => {
   else if (!existsSync(folder)) {
     throw new Error(`the folder ${folder} does not exist; create it, or mount the disk that holds it`);
   }
-  // Only a missing file: closing an existing one would release the locks that this process may hold on it.
+  // This opens a missing file only: closing an existing one would release locks that this process may hold on it.
   if (!existsSync(file)) closeSync(openSync(file, 'a', OWNER_ONLY_FILE));
   if (!isDefault) return;
   tighten(folder, OWNER_ONLY_FOLDER);
   for (const path of filesOf(file)) tighten(path, OWNER_ONLY_FILE);
 };
 
-/** Makes the file of keys, whole or not at all, for the owner of the database only; one that is there stays. */
+/** Makes the file of keys, whole or not at all, for the owner of the database only. Keeps an existing file. */
 export const makeKeyFile = (file: string, text: string): void => {
   const path = keyFileOf(file);
   const made = `${path}.${randomUUID()}`;
   try {
     writeFileSync(made, text, { mode: OWNER_ONLY_FILE, flush: true });
     const { uid, gid } = statSync(file);
-    // As SQLite does with its own files: a command that an administrator runs must not lock the service out.
+    // SQLite does the same with its files: a command that an administrator runs must not lock the service out.
     if (process.getuid?.() === 0) chownSync(made, uid, gid);
     linkSync(made, path);
   } catch (error) {
@@ -86,13 +86,13 @@ export const makeKeyFile = (file: string, text: string): void => {
     rmSync(made, { force: true });
   }
   if (process.platform === 'win32') return;
-  // Else a power loss could leave what is encrypted without its key.
+  // Otherwise a power loss could leave encrypted data without its key.
   const folder = openSync(dirname(path), 'r');
   fsyncSync(folder);
   closeSync(folder);
 };
 
-/** Whether others can access a file, wherever links lead to it; not if its folder keeps them out. */
+/** Whether others can access a file, or the target of a link; false if its folder denies them access. */
 const isOpenTo = (others: number) => (path: string) =>
   existsSync(path) && hasOpenMode(path, others) && hasOpenMode(dirname(realpathSync(path)), others);
 

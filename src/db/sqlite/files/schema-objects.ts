@@ -16,8 +16,8 @@ const MOST_SHOWN = 80;
 const PLAIN_NAME = /^"([a-z][a-z0-9_]*)"$/;
 
 /**
- * A statement as words, with our names unquoted: SQLite quotes names when it changes a table, and TypeORM when it creates one.
- * Our names are in lower case and keywords in capitals, so a quoted keyword, which is a name, stays a different word.
+ * The words of a statement, with our names unquoted: SQLite quotes names when it changes a table, TypeORM when it
+ * creates one. Our names are in lower case, keywords in capitals: a quoted keyword, which is a name, stays different.
  */
 const wordsOf = (sql: string): string =>
   Array.from(sql.matchAll(TOKEN), ([word]) => PLAIN_NAME.exec(word)?.[1] ?? word).join(' ');

@@ -2,7 +2,7 @@ import { performance, sleep } from '../../../base/runtime.ts';
 import { SqliteConnection } from '../binding/binding.ts';
 import { isBusy } from '../errors.ts';
 
-/** SQLite's own waiting would block this process, which may be one that others wait for. */
+/** SQLite's own waiting would block this process, for which others may wait. */
 const TIMEOUT_MS = 50;
 const PAUSE_MS = 100;
 /** How long to wait for others that write, or read an older state. */
@@ -24,9 +24,9 @@ const isVacuumed = (connection: SqliteConnection): boolean => {
 };
 
 /**
- * Rewrites a database, so that its file holds nothing of deleted rows, and empties its log. `secure_delete` would not do: it
- * leaves parts of rows behind where pages were split. Others can read meanwhile, but not write.
- * @throws Error when others keep it from that for too long
+ * Rewrites a database, so that its file holds no remains of deleted rows, and empties its log. `secure_delete` is not
+ * enough: it leaves parts of rows where pages were split. Others can read meanwhile, but not write.
+ * @throws Error when others prevent that for too long
  */
 export const vacuum = async (file: string): Promise<void> => {
   const connection = new SqliteConnection(file, { timeout: TIMEOUT_MS });

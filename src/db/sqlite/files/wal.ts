@@ -46,7 +46,7 @@ const sync = promisify(fdatasync);
 const CHECKPOINT_PAGES = 1000;
 /** With this many pages, writers wait for the checkpoint; otherwise the log would never restart. */
 const MOST_PAGES = 8 * CHECKPOINT_PAGES;
-/** The delay after a commit before even few pages are checkpointed: a copy of an idle service's file is then complete. */
+/** The delay from a commit to a checkpoint of even few pages: then a copy of an idle service's file is complete. */
 const SOON_MS = 1000;
 
 interface Checkpoint {
@@ -68,9 +68,9 @@ interface WalOptions {
  * Syncs and checkpoints the write-ahead log in the background, where SQLite itself would block this thread. A commit is
  * acknowledged when its part of the log is on the disk; one sync serves all commits that wait.
  *
- * SQLite's own `synchronous = FULL` with its own checkpoints was measured instead, with 16 callers that create games: 0.4 of the
- * writes a second, and 39 instead of 9 ms until `/healthz` answers (p99); 0.18, and 120 instead of 6 ms, on a disk whose syncs take
- * 2 ms. It syncs once for each transaction, and the event loop waits for it.
+ * SQLite's own `synchronous = FULL` with its own checkpoints was measured instead, with 16 callers that create games:
+ * 0.4 of the writes a second, and 39 instead of 9 ms until `/healthz` answers (p99). On a disk whose syncs take 2 ms:
+ * 0.18, and 120 instead of 6 ms. SQLite syncs once for each transaction, and the event loop waits for it.
  */
 export class WriteAheadLog {
   readonly #options: WalOptions;
@@ -82,12 +82,12 @@ export class WriteAheadLog {
   #isCheckpointing = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Running work in other threads: terminating a thread in the midst of it would crash the process. */
+  /** Running work in other threads: terminating a thread during such work would crash the process. */
   readonly #inThread = new Set<Promise<unknown>>();
 
   constructor(options: WalOptions) {
     this.#options = options;
-    // With the first two, SQLite neither syncs the log at a commit nor checkpoints it.
+    // With the first two pragmas, SQLite neither syncs the log at a commit nor checkpoints it.
     options.writer.pragma('synchronous = NORMAL');
     options.writer.pragma('wal_autocheckpoint = 0');
     options.writer.pragma(`journal_size_limit = ${MOST_PAGES * 4096}`);
@@ -105,8 +105,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Ends the background work, and checkpoints the rest of the log, so that the file alone holds everything. SQLite itself does
-   * so only when the last connection is closed, for which the binding waits until its statements are garbage.
+   * Ends the background work, and checkpoints the rest of the log, so that the file alone holds everything. SQLite
+   * itself does so only at the last connection's end, which the binding delays until its statements are garbage.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -118,7 +118,7 @@ export class WriteAheadLog {
     try {
       this.#options.writer.pragma('wal_checkpoint(PASSIVE)');
     } catch {
-      // The log keeps what a failing disk cannot take.
+      // The log keeps the pages that a failing disk does not take.
     }
   }
 
@@ -163,7 +163,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Runs a passive checkpoint: it copies the pages into the file whose old versions no reader needs. */
+  /** Runs a passive checkpoint: it copies pages whose old versions no reader needs into the file. */
   async #checkpointPassive(): Promise<Checkpoint | undefined> {
     const asked = this.#options.runInThread('PRAGMA wal_checkpoint(PASSIVE)');
     this.#inThread.add(asked);
@@ -190,11 +190,11 @@ export class WriteAheadLog {
       const done = await this.#checkpointPassive();
       if (done && done.checkpointed < done.log) this.#checkpointSoon();
     } catch {
-      // As above.
+      // The next commit tries again, and fails if the disk does.
     }
   }
 
-  /** The number of pages in the log, and how many of them are in the file already. */
+  /** The number of pages in the log, and how many of them the file already has. */
   #pages(): Checkpoint {
     return this.#options.writer.all('PRAGMA wal_checkpoint(NOOP)')[0] as unknown as Checkpoint;
   }

@@ -11,8 +11,8 @@ const open = (): number | undefined => {
 };
 
 /**
- * Makes a clock of the milliseconds that the calling thread was ready to run but waited for a CPU, time that no statement
- * took. Only Linux provides it; elsewhere the clock returns 0.
+ * Makes a clock of the milliseconds in which the calling thread was ready to run but waited for a CPU. No statement
+ * took that time. Only Linux provides it; on other systems the clock returns 0.
  */
 export const waitClock = (): (() => number) => {
   const file = open();

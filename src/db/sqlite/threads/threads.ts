@@ -12,7 +12,7 @@ import { FileFault } from '../errors.ts';
 import { unpack } from '../binding/rows.ts';
 import type { ThreadAnswer, Question } from './thread.ts';
 
-/** One thread per core, within bounds: each has its own page cache, and lists come four at a time. */
+/** One thread per core, within bounds: each has its own page cache, and lists are read four at a time. */
 const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
 /** The maximum number of reads that wait for a thread. */
 const MAX_WAITING = 5000;
@@ -46,9 +46,9 @@ const errorOf = ({ message, errcode }: { message: string; errcode?: number }): E
   Object.assign(new Error(message), errcode === undefined ? {} : { errcode });
 
 /**
- * Threads that read an SQLite file, started on demand, each with one statement at a time. A statement cannot be cancelled: at
- * the deadline its caller gets an error at once. If the statement still runs `GRACE_MS` later, an extra thread may start;
- * surplus threads end after their statements.
+ * Threads that read an SQLite file, started on demand, each with one statement at a time. A statement cannot be
+ * cancelled: at the deadline its caller gets an error at once. If the statement still runs `GRACE_MS` later, an extra
+ * thread may start. Surplus threads end after their statements.
  */
 export class ReadingThreads {
   readonly #file: string;
@@ -77,7 +77,7 @@ export class ReadingThreads {
     return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#queue.size };
   }
 
-  /** Runs a SELECT and returns its rows. @throws AppError OVERLOADED when too many wait, and the error of the deadline */
+  /** Returns the rows of a SELECT. @throws AppError OVERLOADED when too many wait, and the error of the deadline */
   async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<Record<string, unknown>[]> {
     deadline?.assert();
     const watch = this.#observer?.statement(sql);
@@ -202,7 +202,7 @@ export class ReadingThreads {
     this.#threads.delete(thread);
     this.#lost.delete(thread);
     clearTimeout(thread.late);
-    // Terminating a thread in the midst of a statement would crash the process, so it may finish, up to `GRACE_MS`.
+    // Terminating a thread during a statement would crash the process, so it may finish, up to `GRACE_MS`.
     if (thread.job) await this.#ends(thread);
     await thread.worker.terminate();
   }

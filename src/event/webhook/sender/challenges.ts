@@ -11,16 +11,16 @@ import type { Answer } from './send.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
-/** Challenges of an owner, or to a host, that may be without an answer before the next one has to wait. */
+/** Unanswered challenges of an owner, or to a host, before the next one has to wait. */
 const FREE_CHALLENGES = 5;
 const FIRST_WAIT_MS = MINUTE_MS;
 const LONGEST_WAIT_MS = 60 * MINUTE_MS;
-/** How long after the next challenge would have been free all is forgotten. */
+/** A budget is forgotten this long after its next challenge would have been free. */
 const FORGOTTEN_AFTER_MS = LONGEST_WAIT_MS;
-/** Longer than an exchange: until then, the last challenge may yet be answered. */
+/** Longer than an exchange: the last challenge may still be answered until then. */
 const UNDER_WAY_MS = 15 * SECOND_MS;
 
-/** The flaw in the body of an answer to a challenge, in words for the owner; undefined for the right one. */
+/** The flaw in the answer to a challenge, in words for the owner; undefined for a correct answer. */
 export const challengeFlaw = ({ body, flaw }: Answer, challenge: string): string | undefined => {
   if (flaw !== undefined) return flaw;
   if (body.trim() === '') return 'an empty body';
@@ -35,7 +35,7 @@ export const challengeFlaw = ({ body, flaw }: Answer, challenge: string): string
 
 type Asked = Pick<WebhookRow, 'userId' | 'url'>;
 
-/** How long the next challenge waits after a number of unanswered ones: twice as long for each further one. */
+/** How long the next challenge waits after a number of unanswered ones: each one doubles the wait. */
 const waitAfter = (unanswered: number): number =>
   unanswered < FREE_CHALLENGES ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (unanswered - FREE_CHALLENGES), LONGEST_WAIT_MS);
 
@@ -62,8 +62,8 @@ const lockBudgets = async (tx: Transaction, asked: Asked, now: Date): Promise<Ch
 };
 
 /**
- * Counts a challenge as one without an answer, until `refundChallenge`. Returns when to ask again, where too many have none: soon,
- * while the last one may yet be answered.
+ * Counts a challenge as unanswered until `refundChallenge`. If too many are unanswered, returns when to try again:
+ * soon, while the last one may still be answered.
  */
 export const chargeChallenge = async (
   tx: Transaction,
@@ -88,7 +88,7 @@ export const chargeChallenge = async (
 };
 
 /**
- * Takes back what a challenge counted that was answered, or was never sent. A host that answers has no budget: it wants them.
+ * Refunds a challenge that was answered or never sent. A host that answers wants challenges, so its budget is deleted.
  */
 export const refundChallenge = async (
   tx: Transaction,
@@ -102,6 +102,6 @@ export const refundChallenge = async (
   }
 };
 
-/** Removes some budgets of which nothing counts any more. Returns whether there may be more. */
+/** Removes some budgets whose counts have expired. Returns whether more may remain. */
 export const sweepChallenges = (db: Pick<WorkloadPool, 'manager' | 'transaction'>, now: Date): Promise<boolean> =>
   sweepRows(db, challengesIn, () => ({ freeAt: LessThan(new Date(now.getTime() - FORGOTTEN_AFTER_MS)) }));

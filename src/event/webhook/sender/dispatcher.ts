@@ -23,16 +23,16 @@ import {
   UNREADABLE,
 } from './store.ts';
 
-/** Longer than an attempt: a process that ends without a word loses its webhooks after that time. */
+/** Longer than an attempt: a process that crashes loses its webhooks after this time. */
 export const LEASE_MS = 30_000;
-/** Messages that begin in a turn, and the shortest time from one turn to the next: 50 a second for an endpoint at most. */
+/** Messages started per turn, and the minimum time from one turn to the next: at most 50 a second for an endpoint. */
 const STARTED_A_TURN = 10;
 const TURN_MS = 200;
-/** How long a turn waits for an endpoint that is slow to answer before it looks for more events. */
+/** How long a turn waits for a slow endpoint before it looks for more events. */
 const SLOW_TURN_MS = 2000;
-/** Messages that an endpoint may leave without an answer: some that hang do not hold up the others. */
+/** Messages to an endpoint that may await an answer at once: a few that hang do not block the others. */
 const MOST_UNANSWERED = 20;
-/** Turns after which other webhooks get theirs. */
+/** Turns that a webhook gets before others get theirs. */
 const TURNS_AT_ONCE = 50;
 
 export interface DispatcherOptions {
@@ -44,18 +44,18 @@ export interface DispatcherOptions {
   deliver?: typeof send | undefined;
 }
 
-/** When a lease ends that is taken or prolonged now. */
+/** The end of a lease that is taken or extended now. */
 export const leaseEnd = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
 
-/** Sends challenges and events to webhooks of which this process has the lease. */
+/** Sends challenges and events to the webhooks whose lease this process holds. */
 export class WebhookDispatcher {
   readonly #db: WorkloadPool;
   /** Aborted when the sender closes: then no further attempts begin. */
   readonly #stopping: AbortSignal;
   readonly #options: DispatcherOptions;
-  /** Attempts so far. */
+  /** The number of attempts so far. */
   readonly counts = { delivered: 0, failed: 0 };
-  /** The webhooks of which the log tells that their secrets cannot be decrypted. */
+  /** The webhooks whose unreadable secrets have been logged. */
   readonly #unreadable = new Set<string>();
 
   constructor(db: WorkloadPool, stopping: AbortSignal, options: DispatcherOptions) {
@@ -64,25 +64,25 @@ export class WebhookDispatcher {
     this.#options = options;
   }
 
-  /** Does what a webhook needs, and gives it back. Never rejects. */
+  /** Serves a webhook, then releases its lease. Never rejects. */
   async serve(webhook: WebhookRow): Promise<void> {
     const { now, log } = this.#options;
     try {
       const secrets = this.#secretsOf(webhook);
       const isReadable = secrets.length > 0;
       if (!isReadable || webhook.reason === UNREADABLE) await storeReadable(this.#db, webhook, isReadable, now());
-      // It is looked at again when the lease ends.
+      // The webhook is due again when its lease ends.
       if (!isReadable) return;
       if (webhook.state === 'pending') await this.#challenge(webhook, secrets);
       else await this.#deliverEvents(webhook);
       await releaseLease(this.#db, webhook, now());
     } catch (error) {
-      // While the service stops, the database may be closed before an endpoint has answered: the lease ends by itself.
+      // While the service stops, the database may close before an endpoint has answered: the lease then expires.
       if (!this.#stopping.aborted) log.warn({ err: error, webhookId: webhook.id }, 'a webhook could not be served yet');
     }
   }
 
-  /** Delivers events while there are some, until it is the turn of others or nothing is taken. */
+  /** Delivers events until none is left, other webhooks get their turn, or the endpoint takes nothing. */
   async #deliverEvents(held: LeasedWebhook): Promise<void> {
     const { now } = this.#options;
     const inFlight = new InFlight();
@@ -115,7 +115,7 @@ export class WebhookDispatcher {
     return answer;
   }
 
-  /** The body by the Standard Webhooks specification: the same at each attempt. */
+  /** The body by the Standard Webhooks specification. It is the same at each attempt. */
   #messageOf(delivery: DeliveryRow): object {
     const timestamp = delivery.happenedAt.toISOString();
     if (delivery.type === TEST_TYPE) return { type: 'webhook.test', timestamp, data: {} };
@@ -123,7 +123,7 @@ export class WebhookDispatcher {
     return { type: event.type, timestamp, data: eventView(event) };
   }
 
-  /** Asks an endpoint whether it wants events: it has to repeat a random text. So no stranger can be flooded. */
+  /** Asks an endpoint whether it wants events: it must repeat a random text. This prevents floods of third parties. */
   async #challenge(webhook: WebhookRow, secrets: readonly string[]): Promise<void> {
     const { now } = this.#options;
     const challenge = secureRandomBytes(24).toString('base64url');
@@ -134,7 +134,7 @@ export class WebhookDispatcher {
     await storeChallenge(this.#db, webhook, { isAnswered, answer: { ...answer, flaw } }, now());
   }
 
-  /** The secrets that sign the messages of a webhook; none where the one that it has cannot be decrypted. */
+  /** The secrets that sign the messages of a webhook; empty if its current secret cannot be decrypted. */
   #secretsOf(webhook: WebhookRow): string[] {
     const { now, log, secrets } = this.#options;
     const { id: webhookId, secret } = webhook;
@@ -160,7 +160,7 @@ export class WebhookDispatcher {
     const { url } = webhook;
     const body = JSON.stringify(message);
     const answer = await deliver({ url, headers: signedHeaders(id, now(), body, secrets), body }, policy);
-    // A dead endpoint fails often: the challenge tells the operator what its owner is not told.
+    // A dead endpoint fails often. For a challenge, the operator's log gives details that the owner does not get.
     const level = webhook.state === 'pending' ? 'info' : 'debug';
     if (answer.fault) log[level]({ err: answer.fault, webhookId: webhook.id }, 'a webhook did not answer');
     return answer;

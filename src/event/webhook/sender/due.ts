@@ -6,12 +6,12 @@ import type { WebhookRow } from '../entity.ts';
 import type { Condition, NewEvents } from './new-events.ts';
 import { UNREADABLE } from './store.ts';
 
-// Which webhooks have something to do, and how late they are.
+// Selects the webhooks that are due, and measures how late they are.
 
 /** Webhooks of users who are not suspended. */
 export const IS_SERVED = 'NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)';
 
-/** Webhooks whose secrets are encrypted with one of some keys, or not at all. */
+/** Selects webhooks whose secrets are unencrypted or encrypted with one of these keys. */
 const readableBy = (keyIds: readonly string[]): Condition => {
   if (keyIds.length === 0) return { sql: "w.secret LIKE 'whsec%'", parameters: [] };
   const { sql, parameters } = inList(keyIds);
@@ -19,8 +19,8 @@ const readableBy = (keyIds: readonly string[]): Condition => {
 };
 
 /**
- * The condition on webhooks that have something to do and no holder; not those of suspended users, nor those whose secrets are
- * encrypted with another key than these.
+ * Selects webhooks that are due and not leased, except those of suspended users and those whose secrets are encrypted
+ * with other keys than these.
  */
 export const dueWebhooks = (now: Date, { after, end, wanting }: NewEvents, keyIds: readonly string[]): Condition => {
   const time = timeToDb(now);
@@ -41,15 +41,15 @@ export const dueWebhooks = (now: Date, { after, end, wanting }: NewEvents, keyId
   };
 };
 
-/** Failing webhooks come after the others of their owner, and of owners with as many places. */
+/** Sorts failing webhooks after the others of their owner, and after those of owners with as many places. */
 const FAILING = 'CASE WHEN w.failing_since IS NULL AND w.attempts = 0 THEN 0 ELSE 1 END';
 
-/** A webhook that has something to do. */
+/** A webhook that is due. */
 export type DueWebhook = Pick<WebhookRow, 'id' | 'userId' | 'generation'>;
 
 /**
- * Some webhooks that have something to do: first one of each owner, then the second ones, and so on. In SQL, since TypeORM knows no
- * window functions.
+ * Selects some due webhooks: first one of each owner, then a second one of each, and so on. In SQL, since TypeORM does
+ * not support window functions.
  */
 export const readDue = async (reader: Pick<Reader, 'read'>, due: Condition, limit: number): Promise<DueWebhook[]> => {
   const rows = await reader.read<{ id: Bytes; user_id: Bytes; generation: number }>(
@@ -68,8 +68,8 @@ export const readDue = async (reader: Pick<Reader, 'read'>, due: Condition, limi
 };
 
 /**
- * Tells the owners of webhooks that have waited for the time of a lease, and whose secrets are encrypted with other keys than these,
- * that nothing is sent. An instance that has the key would have served them by then. Returns how many.
+ * Tells owners that nothing is sent if their webhooks have waited for the duration of a lease and have secrets
+ * encrypted with other keys than these: an instance that has the key would have served them by then. Returns how many.
  */
 export const tellUnreadable = (
   db: Pick<WorkloadPool, 'transaction'>,
@@ -91,8 +91,8 @@ export const tellUnreadable = (
 };
 
 /**
- * Since when the webhook waits that has waited longest: for an attempt or a challenge, or for an event that it wants, where nothing
- * that its endpoint leaves unanswered holds that up.
+ * The time since when the longest-waiting webhook has waited for an attempt, a challenge or an event that it wants; for
+ * an event, only while its endpoint does not fail.
  */
 export const readOverdue = async (reader: Pick<Reader, 'read'>, matchedThrough: number): Promise<Date | undefined> => {
   const [row] = await reader.read<{ due: string | null; happened: string | null }>(

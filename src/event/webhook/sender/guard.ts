@@ -5,19 +5,19 @@ import { type Address, type LookUp, nameLookUp } from './names.ts';
 
 /** The hosts that webhooks may reach. */
 export interface WebhookPolicy {
-  /** Networks that are allowed beside the public ones, in CIDR notation. */
+  /** Networks that are allowed in addition to the public ones, in CIDR notation. */
   allowed: readonly string[];
   ports: readonly number[];
-  /** Whether http is allowed beside https. */
+  /** Whether http is allowed in addition to https. */
   allowsHttp: boolean;
 }
 
-/** An address that a webhook may not have: the message says why, in words for its owner. */
+/** A webhook may not use an address. The message gives the reason, in words for the owner. */
 export class ForbiddenTarget extends Error {}
 
-/** Tells the owner of a webhook that its name cannot be called. One text for every reason shows nothing of the network here. */
+/** Tells an owner that a name cannot be called. One text for all reasons reveals nothing about the internal network. */
 const NO_PUBLIC_ADDRESS = 'its name has no public address';
-/** A look-up that fails takes this long at least, so that its time does not tell why either. */
+/** The minimum duration of a failed lookup, so that its timing does not reveal the reason either. */
 const FAILED_LOOK_UP_MS = 1000;
 
 const DEFAULT_PORTS: Record<string, number> = { 'https:': 443, 'http:': 80 };
@@ -30,24 +30,24 @@ const isIn = (address: ParsedAddress, networks: readonly string[]): boolean =>
     return base.kind() === address.kind() && address.match(base, bits);
   });
 
-/** All addresses of IPv6 that are assigned to networks: RFC 4291, section 2.4. */
+/** All IPv6 addresses that are assigned to networks: RFC 4291, section 2.4. */
 const GLOBAL_UNICAST = '2000::/3';
 
-/** Addresses of public ranges that lead to the inside of a cloud: the platform of Azure, the services of IBM Cloud. */
+/** Public addresses that lead into a cloud's internal network: the platform of Azure, the services of IBM Cloud. */
 const PLATFORMS = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'];
 
 /** An IPv6 address that holds an IPv4 one by ISATAP, in any network: RFC 5214, section 6.1. */
 const isIsatap = (address: ParsedAddress): boolean => {
   if (!(address instanceof ipaddr.IPv6)) return false;
   const [high = 0, low = 0] = address.parts.slice(4);
-  // The bits of the first word say whether the IPv4 address is a global one, and one of a group.
+  // Two bits of the first word tell whether the IPv4 address is global and whether it is a group address.
   return (high & ~0x0300) === 0 && low === 0x5efe;
 };
 
 /**
- * Asserts that an IP address is a public one, or allowed by the operator. Not those that are private, loopback, link-local (the
- * metadata of clouds), shared, multicast, reserved, of a cloud's platform, or that hold an IPv4 address (mapped, NAT64, 6to4, Teredo,
- * ISATAP).
+ * Asserts that an IP address is public or allowed by the operator. Rejects private, loopback, link-local (cloud
+ * metadata), shared, multicast and reserved addresses, those of a cloud's platform, and those that embed an IPv4
+ * address (mapped, NAT64, 6to4, Teredo, ISATAP).
  * @throws ForbiddenTarget
  */
 export const assertPublic = (address: string, { allowed }: Pick<WebhookPolicy, 'allowed'>): void => {
@@ -58,7 +58,7 @@ export const assertPublic = (address: string, { allowed }: Pick<WebhookPolicy, '
   throw new ForbiddenTarget(`${address} is not a public address`);
 };
 
-/** The URL of a webhook. @throws ForbiddenTarget where its form alone forbids it */
+/** Parses the URL of a webhook. @throws ForbiddenTarget where its form alone forbids it */
 export const parseTarget = (text: string, { ports, allowsHttp, allowed }: WebhookPolicy): URL => {
   const url = URL.parse?.(text) ?? (URL.canParse(text) ? new URL(text) : null);
   if (!url) throw new ForbiddenTarget('it is not a URL');
@@ -73,19 +73,19 @@ export const parseTarget = (text: string, { ports, allowsHttp, allowed }: Webhoo
   return url;
 };
 
-/** The host of a URL, an IPv6 address without brackets. */
+/** The host of a URL; an IPv6 address has no brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
-/** Addresses of a version of IP to try: an owner could name thousands. */
+/** The maximum number of addresses to try per IP version: an owner could configure thousands. */
 const TRIED_OF_EACH = 3;
 
-/** The addresses to try, those of IPv4 first: where there is no IPv6, nothing is lost. */
+/** The addresses to try, IPv4 first: without IPv6, no time is lost. */
 const toTry = (addresses: readonly Address[]): Address[] =>
   [4, 6].flatMap((version) => addresses.filter(({ family }) => family === version).slice(0, TRIED_OF_EACH));
 
 /**
- * The IP addresses to connect to: the name is looked up once, and each address that it has must be allowed, so that no later answer
- * of a name server leads elsewhere. @throws ForbiddenTarget
+ * Resolves the IP addresses to connect to. The name is looked up once and each of its addresses must be allowed, so
+ * that no later answer of a name server leads to another host. @throws ForbiddenTarget
  */
 export const resolveTarget = async (
   url: URL,

@@ -1,7 +1,7 @@
 import type { DeliveryRow } from '../entity.ts';
 import { type Answer, isTaken } from './send.ts';
 
-/** A delivery that was tried, and the answer to it. */
+/** A delivery that was attempted, and its answer. */
 export interface Tried {
   delivery: DeliveryRow;
   answer: Answer;
@@ -17,7 +17,7 @@ export class InFlight {
     return this.#messages.size;
   }
 
-  /** How many of the latest answers say that nothing was taken. */
+  /** How many of the latest answers in a row report a failure. */
   get failuresInRow(): number {
     return this.#failuresInRow;
   }
@@ -36,17 +36,17 @@ export class InFlight {
     this.#answered.push(tried);
   }
 
-  /** Resolves when all have an answer. */
+  /** Resolves when all messages have an answer. */
   async all(): Promise<void> {
     await Promise.all(this.#messages.values());
   }
 
-  /** Resolves when one has an answer, never where there are none. */
+  /** Resolves when one message has an answer; never resolves if no message is in flight. */
   async any(): Promise<void> {
     await Promise.race(this.#messages.values());
   }
 
-  /** Stores the answers so far. Only then are their messages forgotten: until then, their deliveries look due. */
+  /** Stores the answers so far, and only then forgets their messages: their deliveries look due until then. */
   async store(answers: (tried: readonly Tried[]) => Promise<void>): Promise<void> {
     const tried = this.#answered;
     if (tried.length === 0) return;

@@ -9,20 +9,20 @@ export interface Address {
   family: number;
 }
 
-/** Looks a name up, until the signal aborts. Rejects where it has no address. */
+/** Resolves a name to its addresses, until the signal aborts. Rejects if the name has none. */
 export type LookUp = (name: string, signal: AbortSignal) => Promise<Address[]>;
 
-/** The sources of names, those of this machine by default. */
+/** The sources of names; the defaults are those of this machine. */
 export interface NameSources {
   /** `address:port` of the name servers. */
   servers?: readonly string[];
   hostsFile?: string;
   resolverFile?: string;
-  /** Whether the names of this machine's own network count: its hosts file and its search domains. */
+  /** Whether to use the names of the local network: the hosts file and search domains of this machine. */
   hasLocalNames?: boolean;
 }
 
-/** A look-up ends by then with the addresses that have come: some name servers answer for one version of IP only. */
+/** A lookup returns the addresses found by then: some name servers answer for one IP version only. */
 const LOOK_UP_MS = 5000;
 const QUERY_MS = 1500;
 const QUERIES = 2;
@@ -49,15 +49,15 @@ const inHostsFile = (file: string, name: string): Address[] =>
     isIP(address) !== 0 && names.some((one) => one.toLowerCase() === name) ? [addressOf(address)] : [],
   );
 
-/** The domains of the last line `search` or `domain`, as resolvers read them. */
+/** The domains of the last line `search` or `domain`, which is the line that resolvers use. */
 const searchDomains = (file: string): string[] =>
   linesOf(file)
     .findLast(([keyword]) => keyword === 'search' || keyword === 'domain')
     ?.slice(1) ?? [];
 
 /**
- * Looks names up by queries of its own. `dns.lookup` would block one of the few threads that the names of the database and of Redis
- * need as well, for as long as a name server is silent.
+ * Resolves names by its own queries. `dns.lookup` would block one of the few threads, which the lookups of the database
+ * and of Redis need too, for as long as a name server is silent.
  */
 export const nameLookUp = ({
   servers,

@@ -8,7 +8,7 @@ import { ERASED_SLUG } from '../../outbox/erase.ts';
 import { eventsIn, type FeedRow } from '../../outbox/entity.ts';
 import { type StoredEvent, storedEvent } from '../../service.ts';
 
-/** Events that are matched with all webhooks at once, at most. */
+/** The maximum number of events that are matched with all webhooks at once. */
 const MATCHED_AT_ONCE = 1000;
 
 /** A condition on webhooks `w`. */
@@ -17,45 +17,45 @@ export interface Condition {
   parameters: Parameter[];
 }
 
-/** The latest events of the feed, with which all webhooks are matched at once. */
+/** The latest events of the feed, which are matched with all webhooks at once. */
 export interface NewEvents {
-  /** The position before them: webhooks that are behind it have something to get. */
+  /** The position before these events. Webhooks behind it have events to get. */
   after: number;
-  /** The last of them. */
+  /** The last of these events. */
   end: EventCursor;
-  /** The place of the last event that was removed from the feed. */
+  /** The last event that was removed from the feed. */
   removed: EventCursor;
-  /** Whether more follow. */
+  /** Whether the feed holds more events after these. */
   hasMore: boolean;
-  /** The webhooks that may want one of them; undefined where there are none. */
+  /** The webhooks that may want one of these events; undefined if there are no events. */
   wanting: Condition | undefined;
 }
 
 /**
- * Webhooks that may want one of these events. A few of them want none: they want a type of one record, and another record has an
- * event of that type.
+ * Selects webhooks that may want one of these events. A few of them want none: they want a type for one record, and
+ * only another record has an event of that type.
  */
 const wantingOf = (events: readonly StoredEvent[]): Condition => {
   const types = new Set<string | undefined>(events.map(({ type }) => type));
-  // A later version may run beside this one: only that knows which webhooks want the type.
+  // A later version may run beside this one: only it knows which webhooks want the type.
   if (types.has(undefined)) return { sql: '1 = 1', parameters: [] };
-  // A slug may be erased from the webhook by now.
+  // A slug may have been erased from the webhook.
   const records = [...new Set(events.map(({ recordId }) => recordId)), ERASED_SLUG];
   const names = inList(Array.from(types, (type) => `%"${type}"%`));
   const ids = inList(records);
   const hasType = names.parameters.map(() => 'w.types LIKE ?').join(' OR ');
   return {
-    // JSON: all types are the text `null`, or nothing.
+    // JSON: all types are stored as the text `null`, or as NULL.
     sql: `(w.types IS NULL OR w.types = 'null' OR ${hasType}) AND (w.record_id IS NULL OR w.record_id IN (${ids.sql}))`,
     parameters: [...names.parameters, ...ids.parameters],
   };
 };
 
-/** Where webhooks are matched from on when a process starts: those that are further behind are served without that. */
+/** The position where matching begins when a process starts. Webhooks further behind are served without matching. */
 export const firstMatched = ({ lastPosition, removedThrough }: FeedRow): number =>
   Math.max(removedThrough, lastPosition - MATCHED_AT_ONCE);
 
-/** Reads the events that follow a position. */
+/** Reads the events after a position. */
 export const readNewEvents = async (
   reader: Pick<Reader, 'manager'>,
   feed: FeedRow,
@@ -72,7 +72,7 @@ export const readNewEvents = async (
     take: MATCHED_AT_ONCE,
   });
   const [first, last] = [rows[0], rows.at(-1)];
-  // Events that were removed meanwhile are lost for the webhooks that are behind them.
+  // Webhooks behind events that were removed meanwhile miss them.
   if (!first || !last) return { ...none, after: lastPosition, removed };
   return {
     after: first.position - 1,
@@ -84,8 +84,8 @@ export const readNewEvents = async (
 };
 
 /**
- * Moves the webhooks that want none of some events behind these: all in one statement, which sees their filters as they are then.
- * One that has another end of the feed is left to find that out.
+ * Moves webhooks past events that they do not want, in one statement, which sees their filters at that moment. A
+ * webhook with another end of the feed is skipped: it detects that itself.
  */
 export const passOver = (
   db: Pick<WorkloadPool, 'transaction'>,

@@ -17,14 +17,14 @@ const PAUSES_MS = [
   24 * HOUR_MS,
 ] as const;
 
-/** An endpoint that has answered nothing for as long is dead. */
+/** An endpoint that has not answered for this long is dead. */
 export const DEAD_AFTER_MS = 72 * HOUR_MS;
 const JITTER = 0.1;
 const LONGEST_RETRY_AFTER_MS = 24 * HOUR_MS;
 
 /**
- * When to try again after a number of failed attempts; undefined after the last one. An endpoint may ask for a longer pause by
- * `Retry-After`, in seconds. `random` is from 0 to 1.
+ * The time of the next attempt after a number of failed ones; undefined after the last one. An endpoint may request a
+ * longer pause by `Retry-After`, in seconds. `random` is from 0 to 1.
  */
 export const nextAttempt = (
   now: Date,

@@ -13,7 +13,7 @@ import { secretBytes } from '../secrets.ts';
 const signatureBy = (secret: string, content: string): string =>
   `v1,${createHmac('sha256', secretBytes(secret)).update(content).digest('base64')}`;
 
-/** The headers that prove a message: its id, its time, and a signature by each secret. */
+/** The headers that authenticate a message: its id, its time, and a signature by each secret. */
 export const signedHeaders = (
   id: string,
   now: Date,
@@ -30,7 +30,7 @@ export const signedHeaders = (
 };
 
 const TIMEOUT_MS = 10_000;
-/** The bytes of an answer that are read; an endpoint has nothing to say. */
+/** The maximum number of bytes read from an answer, whose content is hardly used. */
 const ANSWER_BYTES = 64 * 1024;
 const KEPT_CHARACTERS = 200;
 /** How long an address may take to connect before the next one is tried. */
@@ -47,17 +47,17 @@ export interface Message {
 export interface Answer {
   /** Undefined where there was no answer. */
   status: number | undefined;
-  /** The beginning of the answer, or why there was none. */
+  /** The beginning of the answer, or the reason why it is missing. */
   text: string;
   /** The whole answer, as far as it was read. */
   body: string;
-  /** Why it is no answer, in words after "It answered 200 with". */
+  /** Why the answer does not count, in words that follow "It answered 200 with". */
   flaw?: string | undefined;
   /** The seconds of `Retry-After`. */
   retryAfter: number | undefined;
-  /** Whether nothing was sent, since the target may not be called. */
+  /** Whether nothing was sent, since the target is forbidden. */
   isNotSent?: true;
-  /** Why there was none, with names and addresses: for the operator's log alone. */
+  /** Why the answer is missing, with names and addresses: only for the operator's log. */
   fault?: unknown;
 }
 
@@ -91,10 +91,10 @@ const read = async (response: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** Of a compressed answer that was cut off, what came is decompressed. */
+/** Decompresses the received part of a compressed answer that was cut off. */
 const INFLATING = { maxOutputLength: ANSWER_BYTES, finishFlush: constants.Z_SYNC_FLUSH };
 
-/** Some send deflate without the header of zlib, which the low bits of its first byte tell. */
+/** Some servers send deflate without the zlib header; the low bits of the first byte tell. */
 const inflateAny: typeof inflateSync = (bytes, options) =>
   ((bytes as Buffer)[0]! & 0x0f) === 8 ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
@@ -108,7 +108,7 @@ const DECODERS: ReadonlyMap<string, (bytes: Buffer, options: typeof INFLATING) =
 ]);
 const LONG = `more than ${ANSWER_BYTES / 1024} KiB`;
 
-/** The text of an answer, without a byte order mark. Brotli is not read: its decoder takes 16 MiB. */
+/** The text of an answer, without a byte order mark. Brotli is not supported: its decoder takes 16 MiB. */
 const textIn = (bytes: Buffer, encoding: string): Pick<Answer, 'body' | 'flaw'> => {
   const inflate = DECODERS.get(encoding.trim().toLowerCase());
   if (!inflate) return { body: '', flaw: 'a Content-Encoding other than gzip and deflate' };
@@ -131,15 +131,15 @@ const answerIn = async (response: IncomingMessage): Promise<Answer> => {
 
 class ClosedConnection extends Error {}
 
-/** The answer to a request, once it is sent. Its connection ends with it. */
+/** The answer to a request, once it is sent. The connection closes with it. */
 const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
   new Promise<Answer>((settle, reject) => {
     request.once('response', (response) => {
-      // From here on the response alone tells how it ends: what follows a complete one is of no interest.
+      // From here on, only the response tells how it ends: anything after a complete response is ignored.
       void answerIn(response).then(settle, reject);
       request.off('error', reject).off('close', closed).on('error', ignored);
     });
-    // Node tells of 101 in no other way.
+    // Node reports status 101 only by this event.
     request.once('upgrade', ({ statusCode: status }, socket) => {
       socket.on('error', ignored).destroy();
       settle({ ...noAnswer('It asked for another protocol.', undefined), status });
@@ -152,9 +152,9 @@ const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
 const ignored = (): void => undefined;
 
 /**
- * Sends a message by POST, to the very addresses that were checked, one after the other until one connects. It follows no redirect,
- * sends no cookie, and takes 10 s, with the look-up of the name, and 64 KiB of an answer at most, whatever the endpoint does. Never
- * rejects.
+ * Sends a message by POST to exactly the checked addresses, one after another until one connects. It follows no
+ * redirects, sends no cookies, takes at most 10 s including the name lookup, and reads at most 64 KiB of the answer.
+ * Never rejects.
  */
 export const send = async (
   { url: text, headers, body }: Message,
@@ -196,7 +196,7 @@ export const send = async (
     if (error instanceof ForbiddenTarget) {
       return { ...noAnswer(`It may not be called: ${error.message}.`, error.cause ?? error), isNotSent: true };
     }
-    // The messages of the system name addresses.
+    // System error messages contain addresses.
     const { code } = error as NodeJS.ErrnoException;
     const why = error instanceof ClosedConnection ? 'it was closed' : (code ?? 'it broke');
     return noAnswer(`The connection failed: ${why}.`, error);
@@ -205,5 +205,5 @@ export const send = async (
   }
 };
 
-/** Whether an endpoint has taken a message. */
+/** Whether an endpoint accepted a message. */
 export const isTaken = ({ status }: Answer): boolean => status !== undefined && status >= 200 && status < 300;

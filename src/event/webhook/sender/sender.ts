@@ -9,47 +9,47 @@ import { type DueWebhook, dueWebhooks, readDue, readOverdue, tellUnreadable } fr
 import { firstMatched, type NewEvents, passOver, readNewEvents } from './new-events.ts';
 import { takeLease } from './store.ts';
 
-/** How often it looks for something to deliver, and how often it does while there was nothing. */
+/** How often it looks for due deliveries: after a turn that found some, and after one that found none. */
 const POLL_MS = 500;
 const QUIET_POLL_MS = 1000;
-/** How often webhooks are moved behind the events that they do not want. */
+/** How often webhooks move past events that they do not want. */
 const PASS_OVER_MS = 1000;
-/** How often it looks how late messages are. */
+/** How often it measures the delay of messages. */
 const LAG_MS = 10_000;
 const RETRY_MS = 2000;
-/** Webhooks that are delivered to at once: one that hangs takes a place for ten seconds. */
+/** The maximum number of webhooks served at once: one that hangs occupies its place for ten seconds. */
 const MOST_AT_ONCE = 256;
-/** The places that an owner has at most while others wait for some. */
+/** The maximum number of places of one owner while others wait for a place. */
 const MOST_OF_AN_OWNER = 8;
-/** An owner has this part of the places that are free at most, and one: so a new owner always finds one. */
+/** An owner gets at most this share of the free places plus one, so that a new owner always finds a place. */
 const SHARE_OF_FREE = 1 / 8;
 interface SenderOptions extends DispatcherOptions {
-  /** While it is on, nothing is delivered. */
+  /** Pauses delivery while it is on. */
   pause: WritePause;
-  /** The same, where the database belongs to another deployment. */
+  /** Pauses delivery while the database belongs to another deployment. */
   hold?: Pick<WritePause, 'isOn'> | undefined;
-  /** Whether no other process uses the database: then it looks for nothing until this one has something to deliver. */
+  /** Whether no other process uses the database: then it only looks for deliveries after this one queued some. */
   isAlone?: boolean | undefined;
 }
 
 const placeOf = ({ id, generation }: Pick<DueWebhook, 'id' | 'generation'>): string => `${id} ${generation}`;
 
 /**
- * Delivers events to webhooks, by leases: of several processes, one delivers to an endpoint at a time. Each event gets there at
- * least once, with the same id each time, and those of one record in their order.
+ * Delivers events to webhooks. Leases ensure that only one process at a time delivers to an endpoint. Each event is
+ * delivered at least once, always with the same id, and the events of one record in their order.
  */
 export class WebhookSender {
   readonly #db: Database;
   readonly #options: SenderOptions;
   readonly #holder: string;
   readonly #dispatcher: WebhookDispatcher;
-  /** The webhooks that have a place, by id and generation. */
+  /** The webhooks that occupy a place, by id and generation. */
   readonly #serving = new Map<string, { ownerId: string; ending: Promise<void> }>();
-  /** Whether something waits for a place. */
+  /** Whether a webhook waits for a place. */
   #isCrowded = false;
   readonly #job: BackgroundJob;
   #isStarted = false;
-  /** The position that all webhooks were matched through; undefined before the first turn. */
+  /** The last position at which all webhooks were matched; undefined before the first turn. */
   #matchedThrough: number | undefined;
   #passedOverAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -71,27 +71,27 @@ export class WebhookSender {
     this.#dispatcher = new WebhookDispatcher(db.background, this.#job.signal, options);
   }
 
-  /** Attempts so far. */
+  /** The number of attempts so far. */
   get counts(): WebhookDispatcher['counts'] {
     return this.#dispatcher.counts;
   }
 
   /**
-   * For how long the webhook that has waited longest waits for an event that it wants, an attempt or a challenge, in seconds, as it
-   * was seen last; undefined where this process does not deliver.
+   * How long the longest-waiting webhook has waited for an event, an attempt or a challenge, in seconds, as of the last
+   * measurement; undefined if this process does not deliver.
    */
   get lagSeconds(): number | undefined {
     return this.#lagSeconds;
   }
 
-  /** Delivers until it is closed, unless there are no events. */
+  /** Delivers until it is closed, unless events are turned off. */
   start(): void {
     if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
     this.#isStarted = true;
     if (!this.#options.isAlone) this.#job.start();
   }
 
-  /** Looks for events now, if it was started. */
+  /** Looks for due deliveries now, if it was started. */
   readonly poke = (): void => {
     if (this.#isStarted) this.#job.start();
     this.#job.wake();
@@ -103,7 +103,7 @@ export class WebhookSender {
     await Promise.all(Array.from(this.#serving.values(), ({ ending }) => ending));
   }
 
-  /** Serves what is due. Returns whether something was. */
+  /** Serves the webhooks that are due. Returns whether it found any. */
   async #turn(): Promise<boolean> {
     const { background } = this.#db;
     const feed = await readFeed(background);
@@ -117,7 +117,7 @@ export class WebhookSender {
     return isBusy || events.wanting !== undefined;
   }
 
-  /** Moves the webhooks that want none of the new events behind these, once in a while or where there are many. */
+  /** Moves webhooks past new events that they do not want: once in a while, or when many events have gathered. */
   async #passOver(events: NewEvents): Promise<void> {
     const at = performance.now();
     if (!events.wanting || (!events.hasMore && at - this.#passedOverAt < PASS_OVER_MS)) return;
@@ -127,7 +127,7 @@ export class WebhookSender {
     if (events.hasMore) this.#job.wake();
   }
 
-  /** Looks how late messages are, and what cannot be sent. */
+  /** Measures the delay of messages, and finds webhooks with unreadable secrets. */
   async #look(keyIds: readonly string[]): Promise<void> {
     const { background } = this.#db;
     const { now, log } = this.#options;
@@ -143,12 +143,12 @@ export class WebhookSender {
       log.warn({ webhooks: told }, 'the secrets of webhooks cannot be decrypted, and no instance serves them');
   }
 
-  /** Serves webhooks that are due, as far as there are places. Returns whether there were some. */
+  /** Serves due webhooks while places are free. Returns whether it found any. */
   async #serveDue(events: NewEvents, keyIds: readonly string[]): Promise<boolean> {
     const { background } = this.#db;
     const now = this.#options.now();
     const condition = dueWebhooks(now, events, keyIds);
-    // Twice as many as there are places: the owners of all places may be among the first.
+    // Reads twice as many as there are places, since the owners of all places may sort first.
     const due = await readDue(background, condition, 2 * MOST_AT_ONCE);
     for (const { id, ownerId, place } of this.#inTurn(due)) {
       if (this.#job.signal.aborted) break;

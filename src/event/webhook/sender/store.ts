@@ -13,27 +13,27 @@ import type { Tried } from './in-flight.ts';
 import type { Condition } from './new-events.ts';
 import { type Answer, isTaken } from './send.ts';
 
-/** The time of a webhook that has nothing to do but wait for events. */
+/** The next time of a webhook that only waits for events. */
 export const NEVER = new Date('9999-12-31T23:59:59.999Z');
-/** The type of a test, which is no event. */
+/** The type of a test message, which is not an event. */
 export const TEST_TYPE = 0;
-/** Events for which deliveries are stored at once, and the most that wait for an endpoint: the others wait in the feed. */
+/** Events turned into deliveries at once, and the most that wait for an endpoint: further events wait in the feed. */
 const PULLED_AT_ONCE = 100;
 const MOST_WAITING = 1000;
 const GONE = 410;
 
-/** A process that delivers, and until when it holds a webhook. */
+/** A process that delivers, and the end of its lease on a webhook. */
 export interface Lease {
   holder: string;
   until: Date;
 }
 
-/** A webhook of which this process has the lease, at the address that it had then. */
+/** A webhook whose lease this process holds, with the address that it had when the lease was taken. */
 export type LeasedWebhook = Pick<WebhookRow, 'id' | 'holder' | 'generation'>;
 
 /**
- * Takes the lease of a webhook, unless another process has it by now, or it is to wait for its challenge. Where it is never given
- * back, the webhook is due when it ends.
+ * Takes the lease of a webhook, unless another process has it by now or the webhook has to wait for its challenge. A
+ * lease that is never released expires, and the webhook is due again.
  */
 export const takeLease = (
   db: Pick<WorkloadPool, 'transaction'>,
@@ -43,7 +43,7 @@ export const takeLease = (
   now: Date,
 ): Promise<WebhookRow | undefined> =>
   db.transaction(async (tx) => {
-    // SQL: the condition is that of `readDue`.
+    // SQL: same condition as in `readDue`.
     const [free] = await tx.read(`SELECT w.id FROM webhooks w WHERE w.id = ? AND ${due.sql} ${tx.dialect.skipLocked}`, [
       storedIdToBytes(id),
       ...due.parameters,
@@ -62,13 +62,13 @@ export const takeLease = (
     return { ...webhook, holder };
   });
 
-/** A webhook, locked; null where its lease is lost, it has another address or is challenged anew, or it was deleted. */
+/** Locks a webhook; null if its lease is lost, its address changed, it is challenged anew, or it was deleted. */
 const lockLeased = (tx: Transaction, { id, holder, generation }: LeasedWebhook): Promise<WebhookRow | null> =>
   webhooksIn(tx).findOne({ where: { id, holder, generation }, ...tx.dialect.lockingRows });
 
 /**
- * Stores deliveries for the events that follow, and prolongs the lease. Returns the webhook; undefined where it is lost, or rests
- * with its user.
+ * Stores deliveries for the next events, and extends the lease. Returns the webhook; undefined if its lease is lost or
+ * its user is suspended.
  */
 export const pullEvents = (
   db: Pick<WorkloadPool, 'transaction'>,
@@ -110,7 +110,7 @@ export const pullEvents = (
     }
   });
 
-/** The deliveries of a webhook that may be made: of each record the first one that waits. */
+/** The deliveries of a webhook that may be sent: for each record, the first one that waits. */
 const firstOfRecords = (reader: Pick<Reader, 'manager'>, id: string): SelectQueryBuilder<DeliveryRow> => {
   const deliveries = deliveriesIn(reader).createQueryBuilder('d');
   const earlier = deliveries
@@ -121,7 +121,7 @@ const firstOfRecords = (reader: Pick<Reader, 'manager'>, id: string): SelectQuer
   return deliveries.where({ webhookId: id, state: 'waiting' }).andWhere(`NOT EXISTS ${earlier.getQuery()}`);
 };
 
-/** Some deliveries to make now. */
+/** Some deliveries that are due. */
 export const readDueDeliveries = (
   reader: Pick<Reader, 'manager'>,
   id: string,
@@ -151,8 +151,8 @@ const said = (answer: Answer): string => {
 };
 
 /**
- * Stores how deliveries went. An endpoint that is gone, or dead for days, gets no more. Where the webhook has another address by now,
- * or is challenged anew, nothing is stored: the deliveries wait for the one that answers.
+ * Stores the results of deliveries. An endpoint that is gone, or dead for days, gets no more. If the address changed
+ * meanwhile or the webhook is challenged anew, nothing is stored: the deliveries wait for an endpoint that answers.
  */
 export const storeAnswers = (
   db: Pick<WorkloadPool, 'transaction'>,
@@ -192,8 +192,8 @@ export const storeAnswers = (
   });
 
 /**
- * Stores whether an endpoint answered the challenge: then it gets events, else it is tried again a few times. Where the webhook has
- * another address by now, or is challenged anew, the answer says nothing of it.
+ * Stores the result of a challenge: if it was answered, the endpoint gets events; else it is challenged again a few
+ * times. Ignores the answer if the address changed meanwhile or the webhook is challenged anew.
  */
 export const storeChallenge = (
   db: Pick<WorkloadPool, 'transaction'>,
@@ -218,11 +218,11 @@ export const storeChallenge = (
     await webhooksIn(tx).update({ id }, { attempts, nextAt: next ?? now });
   });
 
-/** Tells the owner of a webhook that nothing can be sent for want of its secret; the operator restores the key. */
+/** Tells the owner that nothing can be sent because the secret is unreadable; the operator restores the key. */
 export const UNREADABLE =
   'Its secret cannot be decrypted, so nothing is sent: the operator has to restore the key. `webhook.rotateSecret` makes a new one.';
 
-/** Stores whether the secret of a webhook can be decrypted. Where it cannot, no challenge is sent that would count. */
+/** Stores whether the secret of a webhook can be decrypted. If not, no challenge is sent, so none is counted. */
 export const storeReadable = (
   db: Pick<WorkloadPool, 'transaction'>,
   leased: WebhookRow,
@@ -237,7 +237,7 @@ export const storeReadable = (
     if (webhook.reason !== reason) await changeState(tx, webhook.id, webhook.state, reason, now);
   });
 
-/** Gives a lease back, and notes when the next delivery is due. */
+/** Releases a lease, and stores when the next delivery is due. */
 export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, leased: LeasedWebhook, now: Date): Promise<void> =>
   db.transaction(async (tx) => {
     const webhook = await lockLeased(tx, leased);

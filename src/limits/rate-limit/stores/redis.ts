@@ -5,23 +5,23 @@ import { clearImmediate, clearTimeout, performance, setImmediate, setTimeout } f
 import { AppError } from '../../../base/errors.ts';
 import type { RedisObserver, RoundTripObservation } from '../../../base/observer.ts';
 
-/** Redis is away after this many late answers in a row. */
+/** Redis counts as unavailable after this number of consecutive late answers. */
 const MOST_LATE = 100;
-/** Redis is also away when it has not answered for this long. */
+/** Redis also counts as unavailable after this time without an answer. */
 const DEAD_MS = 250;
-/** The interval of probes while Redis is away. */
+/** The interval of probes while Redis is unavailable. */
 const PROBE_MS = 500;
-/** Probes may take this many times the usual timeout, so that a busy machine does not keep Redis away. */
+/** Probes may take this many times the usual timeout, so that a busy machine can find Redis available again. */
 const PROBE_PATIENCE = 5;
-/** Redis is back after this many timely answers in a row; the number doubles when it is soon away again. */
+/** Redis counts as available after this number of consecutive timely answers, doubled after each quick new loss. */
 const TIMELY_PROBES = { least: 2, most: 64 };
-/** The period in which being away again counts as soon. */
+/** The period in which a new loss counts as quick. */
 const SETTLED_MS = 30_000;
 const CONNECT_MS = 1000;
-/** A connection that is silent for this long is replaced; an idle one is pinged several times meanwhile. */
+/** A connection without an answer for this long is replaced; an idle one is pinged several times in this time. */
 const SILENT_MS = 10_000;
 const PINGS = 4;
-/** The commands that may wait for answers; more are refused at once. */
+/** The commands that may wait for answers; further ones are refused at once. */
 const MOST_COMMANDS = 10_000;
 const PREFIX = 'content-gateway';
 
@@ -31,7 +31,7 @@ export interface Script {
   sha: string;
 }
 
-/** Whether Redis is considered available, and how often it was lost. */
+/** Whether Redis is considered available, and the number of times it was lost. */
 export interface RedisStatus {
   readonly isThere: boolean;
   readonly losses: number;
@@ -45,21 +45,21 @@ interface RedisOptions {
   observer?: RedisObserver | undefined;
 }
 
-/** Whether Redis refuses the pings of a user who may run the other commands: any answer shows that it is there. */
+/** Whether Redis refuses the pings of a user who may run the other commands: any answer shows that it is available. */
 const isRefusedPing = (error: unknown): boolean =>
   error instanceof ErrorReply && /^NOPERM .*'ping'/i.test(error.message);
 
-/** The first word of an error that Redis answers with. */
+/** The first word of an error reply of Redis. */
 const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
 
-/** The round trips of one operation, one after the other. */
+/** The consecutive round trips of one operation. */
 interface RoundTrips {
   observer: RedisObserver | undefined;
-  /** The observation of the trip under way. */
+  /** The observation of the current trip. */
   watch?: RoundTripObservation | undefined;
 }
 
-/** Ends the observation of the trip under way, once. */
+/** Ends the observation of the current trip, once. */
 const endTrip = (trips: RoundTrips, tell: (watch: RoundTripObservation) => void): void => {
   const { watch } = trips;
   trips.watch = undefined;
@@ -82,9 +82,9 @@ const send = async <T>(trips: RoundTrips, command: string, run: () => Promise<T>
 export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
 /**
- * The Redis that instances share. It may be away at any time, which delays no call: each instance then counts alone.
- * One warning says that it is away, and one that it is back. This is a circuit breaker by hand: those of cockatiel and
- * opossum let a call of a user probe, which would wait for the timeout, and count an answer as late that lies unread
+ * The Redis that instances share. An unavailable Redis delays no call: each instance then counts alone. One warning
+ * reports the loss of Redis, and another its return. This class is its own circuit breaker: those of cockatiel and
+ * opossum use a user's call as a probe, which would wait for the timeout, and count an answer as late that is unread
  * while the event loop is busy.
  */
 export class Redis implements RedisStatus {
@@ -109,7 +109,7 @@ export class Redis implements RedisStatus {
     this.#observer = observer;
     this.#patienceMs = patienceMs;
     this.#log = log;
-    // All instances that share this Redis know it; readers of its data do not.
+    // All instances that share this Redis know this secret; readers of its data do not.
     this.#secret = createHash('sha256').update(url).digest('hex');
     this.#client = createClient({
       url,
@@ -136,20 +136,18 @@ export class Redis implements RedisStatus {
     return this.#isThere;
   }
 
-  /** How often Redis was lost. */
+  /** The number of times Redis was lost. */
   get losses(): number {
     return this.#losses;
   }
 
-  /**
-   * The key of a value, which reveals nothing of its owner. Keys with the same `owner` or `of` stay in the same slot.
-   */
+  /** The key of a value, which reveals nothing of its owner. Keys with the same `owner` or `of` share a slot. */
   nameOf(kind: string, owner: string, of = owner): string {
     const name = `${PREFIX}:{${this.#hide(of)}}:${kind}`;
     return of === owner ? name : `${name}:${this.#hide(owner)}`;
   }
 
-  /** Runs a script; undefined when Redis is away, or does not answer in time. */
+  /** Runs a script. Undefined if Redis is unavailable or does not answer in time. */
   run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const request = { keys: [...keys], arguments: [...values] };
     return this.#ask((trips) => this.#runStored(script, request, trips), this.#observer);
@@ -193,7 +191,7 @@ export class Redis implements RedisStatus {
     if (!this.#isThere) this.#lose(undefined);
   }
 
-  /** The answer of a command, if it comes in time. */
+  /** The answer to a command, if it arrives in time. */
   async #ask<T>(command: (trips: RoundTrips) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
@@ -210,8 +208,8 @@ export class Redis implements RedisStatus {
   #inTime<T>(answer: Promise<T>, patienceMs: number): Promise<T | undefined> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
-      // The command is sent before this. When the time is up, the answer may have arrived unread: it gets one turn of
-      // the event loop.
+      // The command is sent before this. At the timeout, the answer may have arrived unread, so it gets one turn of the
+      // event loop.
       const waiting = setImmediate(() => {
         timer = setTimeout(() => setImmediate(() => resolve(undefined)), patienceMs);
       });
@@ -255,7 +253,7 @@ export class Redis implements RedisStatus {
     if (isDead || this.#late >= MOST_LATE) this.#lose(undefined);
   }
 
-  /** Stops using Redis, and probes until it is back. */
+  /** Stops using Redis, and probes until it is available again. */
   #lose(error: unknown): void {
     if (this.#isClosed) return;
     this.#isThere = false;
@@ -273,7 +271,7 @@ export class Redis implements RedisStatus {
   }
 
   async #try(): Promise<void> {
-    // A write, as the commands of calls are.
+    // A write, like the commands of calls.
     const answer = this.#outcomeOf(() =>
       this.#client.set(`${PREFIX}:probe`, '', { expiration: { type: 'EX', value: 1 } }),
     );

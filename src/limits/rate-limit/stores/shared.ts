@@ -23,8 +23,8 @@ const DELAY_MS = 20;
 const MICROSECONDS = 1000;
 
 /**
- * Reads how long a bucket takes to drain, in microseconds. It removes values that no instance can have written: other
- * types, texts that are no numbers, and more than `most`. Every value has an expiry.
+ * Reads how long a bucket takes to drain, in microseconds. Removes values that no instance can have written: other
+ * types, texts that are not numbers, and numbers above `most`. Every value has an expiry.
  */
 const READ = `
 local time = redis.call('TIME')
@@ -43,8 +43,8 @@ end
 `;
 
 /**
- * Charges the buckets of KEYS, all or none. For each it gets two numbers in microseconds: the drain time of a full
- * bucket, and the cost. It returns whether the charges were consumed, and the drain times before.
+ * Charges the buckets of KEYS, all or none. The arguments for each are two numbers in microseconds: the drain time of a
+ * full bucket, and the cost. It returns whether the charges were consumed, and the previous drain times.
  */
 const TAKE = scriptOf(`${READ}
 local answer = {1}
@@ -80,13 +80,13 @@ return 0
 const inMicroseconds = (ms: number): string => String(Math.floor(ms * MICROSECONDS));
 
 /**
- * The buckets that instances share in Redis. While Redis is away, each instance counts alone, from the last statuses
- * that it saw.
+ * The buckets that instances share in Redis. While Redis is unavailable, each instance counts alone, starting from the
+ * last statuses that it received.
  */
 export class SharedBuckets implements Buckets {
   readonly #redis: Redis;
   readonly #local: LocalBuckets;
-  /** Charges that are yet to be sent. */
+  /** The charges not yet sent. */
   readonly #pending = new Map<string, Charge>();
 
   constructor(redis: Redis, local: LocalBuckets) {
@@ -125,7 +125,7 @@ export class SharedBuckets implements Buckets {
     return outcome;
   }
 
-  /** There is a refusal, if only by rounding. */
+  /** At least one charge is refused, even if only by rounding. */
   #refusalOf(charges: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal {
     return refusalOf(charges, backlogs) ?? { policy: (charges[0] as Charge).policy, roomInMs: 1 };
   }
