@@ -11,7 +11,8 @@ import { lazily } from '../site/serve.ts';
 import { BodyReader } from '../http/message/body.ts';
 import { errorDocs, errorHandler } from '../http/message/failures.ts';
 import { health } from '../http/middleware/health.ts';
-import { withCommonHeaders, security } from '../http/message/reply.ts';
+import { withCommonHeaders } from '../http/message/reply.ts';
+import { security } from '../http/middleware/security-headers.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 
 /** The calls of the procedures, for any transport. */

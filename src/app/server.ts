@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts';
 import { isDurable } from '../db/server-facts.ts';
 import { Deadline } from '../base/deadline.ts';
 import { errorDocs } from '../http/message/failures.ts';
-import { securityHeaders } from '../http/message/reply.ts';
+import { securityHeaders } from '../http/middleware/security-headers.ts';
 import { HttpServer, type HttpServerOptions } from '../http/server/http-server.ts';
 import { LoadShedder } from '../http/server/load-shedder.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';

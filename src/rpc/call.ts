@@ -9,15 +9,13 @@ import { unknownProcedure } from '../base/suggestions/procedures.ts';
 import { toAppError } from '../http/message/failures.ts';
 import { jsonOf, RateLimitHeaders } from '../http/message/reply.ts';
 import type { RequestState } from '../http/message/request-state.ts';
-import { type Classified, classify, clientSubnet, noteUser } from '../limits/caller.ts';
-import type { LimitedWork } from '../limits/overload/overload-protection.ts';
+import { type Classified, classify } from '../limits/call-class.ts';
+import { clientSubnet, noteUser } from '../limits/caller.ts';
+import type { LimitedWork } from '../limits/overload/concurrency-limiter.ts';
 import { type CallObservation, type CallObserver, unobserved } from '../base/observer.ts';
 import {
   assertAccess,
   keyIn,
-  assertSize,
-  inputOf,
-  type Payload,
   parseInput,
   type Procedure,
   type Procedures,
@@ -26,6 +24,7 @@ import {
   replyOf,
   type RpcContext,
 } from './procedures.ts';
+import { assertSize, inputOf, type Payload } from './payload.ts';
 import { type Enter, SingleFlight } from './single-flight.ts';
 
 /** A call whose caller is not yet known. */

@@ -7,7 +7,7 @@ import cors from 'cors';
 import express from 'express';
 import helmet from 'helmet';
 import request from 'supertest';
-import { securityHeaders } from '../../src/http/message/reply.ts';
+import { securityHeaders } from '../../src/http/middleware/security-headers.ts';
 
 /** The headers that helmet and cors set, names and values in turn. */
 const headersOfLibraries = async (origins: string[], origin: string, isSecure: boolean): Promise<string[]> => {

@@ -20,27 +20,27 @@ const LINES: Readonly<Record<string, number>> = {
   contract: 4141,
   'openapi/kit': 7283,
   'src/admin': 9717,
-  'src/app': 1976,
+  'src/app': 1977,
   'src/auth': 1727,
-  'src/base': 1540,
+  'src/base': 1541,
   'src/config': 612,
   'src/consumers': 978,
   'src/content': 3617,
   'src/db': 6990,
   'src/event': 3666,
   'src/game': 397,
-  'src/http': 2593,
+  'src/http': 2597,
   'src/image': 231,
-  'src/limits': 1459,
-  'src/rpc': 2516,
+  'src/limits': 1462,
+  'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
   'src/site': 1502,
-  'src/telemetry': 1268,
+  'src/telemetry': 1263,
   'src/user': 383,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_047;
+const LINES_OF_TEST = 70_057;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
@@ -55,11 +55,11 @@ const TABLES_BY_REQUEST = 4;
 const PRIVATE_MEMBERS = ['src/http/server/node-internals.ts', 'src/http/server/request-intake.ts'];
 /** The files of `src/` that run for a call that was made before, with rates off. */
 const FILES_OF_CALL: Readonly<Record<string, number>> = {
-  'user.me': 42,
-  'game.list': 48,
-  'game.getById': 44,
-  'game.toggleFavorite': 48,
-  'game.create': 60,
+  'user.me': 48,
+  'game.list': 54,
+  'game.getById': 50,
+  'game.toggleFavorite': 54,
+  'game.create': 66,
 };
 
 const linesOf = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1;

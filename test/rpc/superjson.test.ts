@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { stringify } from 'superjson';
-import { removeUndefined } from '../../src/rpc/procedures.ts';
+import { removeUndefined } from '../../src/rpc/payload.ts';
 import { anyCharacter, assertProperty } from '../harness/documents/property.ts';
 
 /** What a body becomes. Written as JSON, since that is what arrives. */

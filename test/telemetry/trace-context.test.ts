@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { describe, expect, test } from '@jest/globals';
-import { traceParentOf } from '../../src/base/observer.ts';
+import { traceParentOf } from '../../src/base/trace-context.ts';
 
 // By https://www.w3.org/TR/trace-context-2/#traceparent-header, whose own example this is.
 

@@ -12,7 +12,7 @@ import type { Caller } from '../../auth/verifier.ts';
 import { Deadline, type QueryRecorder } from '../../base/deadline.ts';
 import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { Config } from '../../config/config.ts';
-import type { ConcurrencyLimiter } from '../../limits/overload/overload-protection.ts';
+import type { ConcurrencyLimiter } from '../../limits/overload/concurrency-limiter.ts';
 import type { OnRateLimit, RateLimitKey } from '../../limits/rate-limit/limiter.ts';
 import type { HeaderList, RateLimitHeaders } from './reply.ts';
 

@@ -5,7 +5,8 @@ import { holdsKey } from '../../../contract/index.ts';
 import type { QueryRecorder } from '../../base/deadline.ts';
 import { currentDate, performance, randomUUID } from '../../base/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import { type Observer, traceParentOf } from '../../base/observer.ts';
+import type { Observer } from '../../base/observer.ts';
+import { traceParentOf } from '../../base/trace-context.ts';
 import { isHealthCheck } from './preconditions.ts';
 import { stateOf } from '../message/request-state.ts';
 

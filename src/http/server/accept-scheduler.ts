@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { nextTurn, performance, setImmediate } from '../../base/runtime.ts';
-import { FairQueue, type Queued } from '../../limits/caller.ts';
+import { FairQueue, type Queued } from '../../limits/overload/fair-queue.ts';
 import { acceptPaused } from './node-internals.ts';
 
 /** The connections accepted in a burst before requests are served; a burst takes some milliseconds. */

@@ -1,6 +1,7 @@
 import { AppError } from '../../base/errors.ts';
 import type { Buckets, Charge, ChargeOutcome, Policy, RateLimitRefusal, RateLimitStatus } from './buckets.ts';
-import { type Classified, clientSubnet, siteOf } from '../caller.ts';
+import type { Classified } from '../call-class.ts';
+import { clientSubnet, siteOf } from '../caller.ts';
 import { type Policies, policiesOf, type Quotas, type SharedPolicies, sharedPoliciesOf } from './policies.ts';
 
 /** Called with the status of a caller under a policy. */

@@ -1,7 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { Calls } from '../call.ts';
-import { parseJson, type RpcContext } from '../procedures.ts';
+import { parseJson } from '../payload.ts';
+import type { RpcContext } from '../procedures.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';

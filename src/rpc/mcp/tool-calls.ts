@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Calls } from '../call.ts';
-import { type Payload, textPayload, valuePayload, type Procedure } from '../procedures.ts';
+import { type Payload, textPayload, valuePayload } from '../payload.ts';
+import type { Procedure } from '../procedures.ts';
 import { AppError } from '../../base/errors.ts';
 import { failureOf, type FailureContext } from '../../http/message/failures.ts';
 import type { RequestState } from '../../http/message/request-state.ts';

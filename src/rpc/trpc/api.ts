@@ -20,7 +20,8 @@ import { jsonOf, sendJsonAtOnce, sendToGet } from '../../http/message/reply.ts';
 import { assertJson, assertMethodOf, assertNoContent, API_PATH } from '../../http/middleware/preconditions.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { AdmittedCall, BegunCall, Calls } from '../call.ts';
-import { type RpcContext, textPayload, type Procedure, type Reply } from '../procedures.ts';
+import type { RpcContext, Procedure, Reply } from '../procedures.ts';
+import { textPayload } from '../payload.ts';
 import { answerBatch } from './batch.ts';
 import { type TailOptions, tailTransport } from './tail.ts';
 

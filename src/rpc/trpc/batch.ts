@@ -14,7 +14,8 @@ import { jsonOf, NO_STORE, sendJson, sendToGet } from '../../http/message/reply.
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { refusalCost } from '../../limits/overload/retry-throttle.ts';
 import type { AuthorizedCall, Calls } from '../call.ts';
-import { type RpcContext, parseJson, valuePayload, type Procedure } from '../procedures.ts';
+import type { RpcContext, Procedure } from '../procedures.ts';
+import { parseJson, valuePayload } from '../payload.ts';
 
 /** The bytes that all batches together may hold: sixteen of the largest batches. */
 const HELD_LIMIT = 16 * ANSWER_LIMIT;

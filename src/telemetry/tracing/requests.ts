@@ -3,13 +3,8 @@ import { hostname } from 'node:os';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { holdsKey, withoutKeys } from '../../../contract/index.ts';
 import { CallerLeft } from '../../base/errors.ts';
-import {
-  type CallObserver,
-  type RequestObservation,
-  type RequestObserver,
-  unobserved,
-  traceParentOf,
-} from '../../base/observer.ts';
+import { type CallObserver, type RequestObservation, type RequestObserver, unobserved } from '../../base/observer.ts';
+import { traceParentOf } from '../../base/trace-context.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 
 /** The most characters of a path in a span, more than the API's own paths have. */

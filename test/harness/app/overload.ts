@@ -1,7 +1,7 @@
 import type { Procedure } from '../../../contract/index.ts';
 import type { Context } from '../../../src/app/context.ts';
 import { Deadline } from '../../../src/base/deadline.ts';
-import type { ConcurrencyLimiter } from '../../../src/limits/overload/overload-protection.ts';
+import type { ConcurrencyLimiter } from '../../../src/limits/overload/concurrency-limiter.ts';
 
 /** Takes up all that a limiter lets run, until `over` resolves. */
 export const fill = (limiter: ConcurrencyLimiter, over: Promise<unknown>): Promise<unknown> =>

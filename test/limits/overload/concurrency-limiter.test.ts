@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Deadline } from '../../../src/base/deadline.ts';
 import { performance, sleep } from '../../../src/base/runtime.ts';
-import { ConcurrencyLimiter, type LimitedWork } from '../../../src/limits/overload/overload-protection.ts';
+import { ConcurrencyLimiter, type LimitedWork } from '../../../src/limits/overload/concurrency-limiter.ts';
 import { VirtualWorld } from '../../harness/virtual-world.ts';
 
 let world: VirtualWorld;

@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { describe, expect, test } from '@jest/globals';
-import { FairQueue } from '../../../src/limits/caller.ts';
+import { FairQueue } from '../../../src/limits/overload/fair-queue.ts';
 
 interface Item {
   cost: number;

@@ -4,7 +4,7 @@
  */
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { classify } from '../../../src/limits/caller.ts';
+import { classify } from '../../../src/limits/call-class.ts';
 import { BATCH_BODY_LIMIT, procedures, READ_BODY_LIMIT } from '../../../contract/index.ts';
 import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
 import { openClient } from '../../harness/app/client.ts';

@@ -11,7 +11,7 @@ import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextpro
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ErrorResponse, operations, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
-import type { ConcurrencyLimiter } from '../../../src/limits/overload/overload-protection.ts';
+import type { ConcurrencyLimiter } from '../../../src/limits/overload/concurrency-limiter.ts';
 import { CallerLeft } from '../../../src/base/errors.ts';
 import { sandboxKeys } from '../../../src/sandbox/sandbox.ts';
 import { idOf, nameOf, toolsFor } from '../../../src/rpc/mcp/tools.ts';
