@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 const UUID = /^[0-9a-f-]{36}$/;
 const platformsOwn = /(no reply from \S+ after \d attempts?: ).+/;
 const untilDate = /^retry-after-(date|clock|no-date)/;
+const retryAfter = /(?<=Retry after )\d+(?= s\.)/;
 
 /** Seconds that must be the same: in whole tens where they end with a date, which the second's turn may shift. */
 const secondsIn = (name) => (seconds) => {
@@ -19,7 +20,7 @@ const comparable = ({ name, waits = [], events = [], text, error, ...members }) 
   debug: undefined,
   waits: waits.map(secondsIn(name)),
   events: events.map(({ wait, ...event }) => ({ ...event, wait: secondsIn(name)(wait) })),
-  text: text?.replace(platformsOwn, '$1'),
+  text: text?.replace(platformsOwn, '$1').replace(retryAfter, (seconds) => secondsIn(name)(Number(seconds))),
   error: error && {
     ...error,
     // The base URL has the name of the run.
