@@ -85,8 +85,8 @@ export const insertKey = async (
  */
 export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): Promise<{ id: string; key: string }> =>
   db.transaction(async (tx) => {
-    const isThere = isId(wanted.userId) && (await tx.manager.existsBy('User', { id: wanted.userId }));
-    if (!isThere) throw new AppError('USER_NOT_FOUND');
+    const exists = isId(wanted.userId) && (await tx.manager.existsBy('User', { id: wanted.userId }));
+    if (!exists) throw new AppError('USER_NOT_FOUND');
     const made = await insertKey(tx, wanted, now);
     await record(tx, by, { action: 'keys create', subject: `key ${made.id}`, after: traceOf(wanted) });
     return made;

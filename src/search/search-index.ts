@@ -174,17 +174,17 @@ export class Search {
 
   async #hiddenIn(segment: Segment): Promise<Uint32Array> {
     const ranks = await this.#store.ranks(segment, this.#hidden);
-    return Uint32Array.from(ranks.filter(({ isThere }) => isThere).map(({ doc }) => doc)).toSorted();
+    return Uint32Array.from(ranks.filter(({ isFound }) => isFound).map(({ doc }) => doc)).toSorted();
   }
 
   /** The keys of the first matches of a segment in a range. */
   async #range(segment: Segment, docs: Uint32Array, { direction, after, limit }: Range): Promise<Uint8Array[]> {
-    const { doc, isThere } =
+    const { doc, isFound } =
       after === undefined
-        ? { doc: direction === 'ASC' ? 0 : segment.size, isThere: false }
+        ? { doc: direction === 'ASC' ? 0 : segment.size, isFound: false }
         : await this.#store.rank(segment, after);
     if (direction === 'ASC') {
-      const start = indexOf(docs, doc + Number(isThere));
+      const start = indexOf(docs, doc + Number(isFound));
       return this.#store.keys(segment, docs.subarray(start, start + limit));
     }
     const end = indexOf(docs, doc);

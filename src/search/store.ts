@@ -45,7 +45,7 @@ export interface TailHit {
 export interface Rank {
   /** The number of lower keys. */
   doc: number;
-  isThere: boolean;
+  isFound: boolean;
 }
 
 interface StateRow {
@@ -136,7 +136,7 @@ export class SearchStore {
   /** The number of keys of a segment that are less than this one, and whether the next one equals it. */
   async rank(segment: Segment, key: Uint8Array): Promise<Rank> {
     const [rank] = await this.ranks(segment, [key]);
-    return rank ?? { doc: 0, isThere: false };
+    return rank ?? { doc: 0, isFound: false };
   }
 
   /** The ranks of several keys. */
@@ -148,11 +148,11 @@ export class SearchStore {
     const chunks = await this.#chunks(segment.id, [...new Set(places.filter((place) => place >= 0))]);
     return keys.map((key, index) => {
       const chunk = places[index] ?? -1;
-      if (chunk < 0) return { doc: Buffer.compare(key, segment.firstKey) < 0 ? 0 : segment.size, isThere: false };
+      if (chunk < 0) return { doc: Buffer.compare(key, segment.firstKey) < 0 ? 0 : segment.size, isFound: false };
       const stored = chunks.get(chunk) ?? new Uint8Array();
       const within = lowerBound(stored, key, false);
-      const isThere = Buffer.compare(keyAt(stored, within), key) === 0;
-      return { doc: chunk * CHUNK_KEYS + within, isThere };
+      const isFound = Buffer.compare(keyAt(stored, within), key) === 0;
+      return { doc: chunk * CHUNK_KEYS + within, isFound };
     });
   }
 

@@ -58,7 +58,7 @@ export interface RestoreResult extends CheckResult {
   kept: string | null;
 }
 
-const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 const resultOf = (
   file: string,
@@ -103,19 +103,19 @@ export const checkBackup = async (
 
 /** The path of a database, existing or not; links are resolved. @throws BackupError when its folder is missing */
 const placeOf = (path: string): string => {
-  if (isThere(path)) return realpathSync(path);
+  if (exists(path)) return realpathSync(path);
   const folder = dirname(path);
   if (resolve(path) === resolve(sqliteFile(DEFAULT_DATABASE_URL))) {
     mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
   }
-  if (!isThere(folder)) throw new BackupError(`There is no folder ${folder}: make it first, or check DATABASE_URL.`);
+  if (!exists(folder)) throw new BackupError(`There is no folder ${folder}: make it first, or check DATABASE_URL.`);
   return join(realpathSync(folder), basename(path));
 };
 
 /** Locks an existing database against other processes. @throws BackupError when that is not possible */
 const takeOver = (database: string): (() => void) => {
   const [beside] = companionsOf(database);
-  if (!isThere(database)) {
+  if (!exists(database)) {
     if (beside === undefined) return () => undefined;
     throw new BackupError(
       `${beside} is there without its database: a service may still use both. Stop it, and move that file away.`,
@@ -172,7 +172,7 @@ const keep = (database: string, kept: string): void => {
 
 /** Removes the second name of the database. Renames the file back if nothing has the first name. */
 const unkeep = (database: string, kept: string): void => {
-  if (!isThere(database)) renameSync(kept, database);
+  if (!exists(database)) renameSync(kept, database);
   forgetSecondNames(database);
 };
 

@@ -135,8 +135,8 @@ export const unhideRecord = async (db: Database, removable: RemovableKind, id: s
   const key = idToBytes(id);
   const hidden = key && (await readHidden(db, kind, id));
   if (!hidden) {
-    const isThere = key && (await recordsIn(db, kind).existsBy({ id }));
-    throw isThere ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
+    const exists = key && (await recordsIn(db, kind).existsBy({ id }));
+    throw exists ? new UnhideError(`${id} is not hidden.`) : new AppError(kind.notFound, { hint: id });
   }
   if (hidden.state.reason === null && hidden.state.authorHiddenAt !== null) {
     const author = idFromBytes(hidden.row.authorId);

@@ -138,12 +138,12 @@ interface Creation extends Authored<object> {
 }
 
 /** Thrown if calls cannot be stored together: `GroupCommit` then stores them in smaller groups. */
-class NotTogether extends Error {}
+class GroupRejected extends Error {}
 
 /**
  * Counts the new tags of several calls, each for the first user who uses it. Quotas are always locked in the same
  * order. Calls that exceed a quota, and the rare calls with new types, are stored in smaller groups instead.
- * @throws NotTogether
+ * @throws GroupRejected
  */
 const quotaCheckerOfAll = (
   tx: Transaction,
@@ -152,7 +152,7 @@ const quotaCheckerOfAll = (
 ): ChargeQuota | undefined => {
   if (creations.every(({ quota }) => quota === undefined)) return undefined;
   return async (part) => {
-    if (part !== 'tags') throw new NotTogether();
+    if (part !== 'tags') throw new GroupRejected();
     const claimed = new Set<string>();
     const made = new Map<string, { quota: Quota; n: number }>();
     for (const { draft, quota } of creations) {
@@ -167,12 +167,12 @@ const quotaCheckerOfAll = (
         await quotaChecker(tx, quota)?.('tags', n);
       }
     } catch (error) {
-      throw error instanceof AppError && error.reason === 'QUOTA_EXCEEDED' ? new NotTogether() : error;
+      throw error instanceof AppError && error.reason === 'QUOTA_EXCEEDED' ? new GroupRejected() : error;
     }
   };
 };
 
-/** Stores the records of several calls together. @throws NotTogether */
+/** Stores the records of several calls together. @throws GroupRejected */
 const publishTogether = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<WriteResult[]> => {
   const { kind, authorId, draft, quota, view: viewOfOne } = creations[0]!;
   if (creations.length === 1) {

@@ -13,7 +13,7 @@ import { AppError } from '../../base/errors.ts';
 import { type WebhookRow, webhooksIn } from './entity.ts';
 
 /** Whether a path exists. If its folder cannot be read, opening the database reports the reason. */
-const isThere = (path: string): boolean => {
+const exists = (path: string): boolean => {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
@@ -172,7 +172,7 @@ export class WebhookSecrets {
   #read(): readonly Key[] {
     if (this.#database === undefined) return [];
     const path = keyFileOf(this.#database);
-    if (!isThere(path)) return [];
+    if (!exists(path)) return [];
     const found = readSecret(path);
     const keys = 'value' in found ? readKeys(found.value) : undefined;
     if (!keys) {

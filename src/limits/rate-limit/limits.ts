@@ -78,7 +78,7 @@ export class FirstViews {
   note(address: string, recordId: string, count: () => void): void {
     const view = `${clientSubnet(address)} ${recordId}`;
     if (!this.#isFirstHere(view)) return;
-    if (this.#redis?.isThere) void this.#countShared(this.#redis, view, count);
+    if (this.#redis?.isConnected) void this.#countShared(this.#redis, view, count);
     else count();
   }
 

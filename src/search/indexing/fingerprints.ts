@@ -121,8 +121,8 @@ export class Fingerprints {
     if (waiting !== undefined) return waiting;
     for (const { summed, removed } of this.#segments) {
       const doc = lowerBound(summed.keys, key, false);
-      const isThere = doc * KEY_BYTES < summed.keys.length && Buffer.compare(keyAt(summed.keys, doc), key) === 0;
-      if (isThere && !removed.has(doc)) return summed.sums[doc];
+      const isFound = doc * KEY_BYTES < summed.keys.length && Buffer.compare(keyAt(summed.keys, doc), key) === 0;
+      if (isFound && !removed.has(doc)) return summed.sums[doc];
     }
     return undefined;
   }

@@ -20,7 +20,7 @@ const findReplaced = async (
 ): Promise<Map<Segment, number[]>> => {
   const found = new Map<Segment, number[]>();
   for (const segment of segments) {
-    const there = (await store.ranks(segment, keys)).filter(({ isThere }) => isThere);
+    const there = (await store.ranks(segment, keys)).filter(({ isFound }) => isFound);
     if (there.length === 0) continue;
     const removed = new Set(await store.removed(segment));
     const docs = there.map(({ doc }) => doc).filter((doc) => !removed.has(doc));

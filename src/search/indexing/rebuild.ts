@@ -137,7 +137,7 @@ const findAgain = async (store: SearchStore, segment: Segment, others: readonly 
       segment,
       keys.filter((_, doc) => !removed.has(doc)),
     );
-    found.push(...ranks.filter(({ isThere }) => isThere).map(({ doc }) => doc));
+    found.push(...ranks.filter(({ isFound }) => isFound).map(({ doc }) => doc));
   }
   return [...new Set(found)];
 };

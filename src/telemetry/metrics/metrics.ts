@@ -67,7 +67,7 @@ export interface MetricSources {
   /** The last known figures of the database, and the lag of each replica, in milliseconds. */
   database: { readonly latest: DatabaseFigures; readonly replicaLags: ReadonlyMap<string, number> };
   /** Undefined if this process counts alone. */
-  redis: { readonly isThere: boolean; readonly losses: number } | undefined;
+  redis: { readonly isConnected: boolean; readonly losses: number } | undefined;
   policies: readonly { name: string }[];
   buffers: Readonly<Record<string, BufferedChanges>>;
   tails: { readonly size: number };
@@ -104,7 +104,7 @@ export class Metrics {
     read('build_info', (set) => set(1, version, build, process.version, engine));
     this.#addDatabase(database);
     if (redis) {
-      read('redis_available', (set) => set(redis.isThere ? 1 : 0));
+      read('redis_available', (set) => set(redis.isConnected ? 1 : 0));
       read('redis_losses_total', (set) => set(redis.losses));
     }
     for (const { name } of policies) this.#limited.at(name);

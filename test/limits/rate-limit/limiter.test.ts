@@ -119,7 +119,7 @@ describe('a bucket', () => {
 });
 
 test('a charge that Redis leaves unanswered is counted by the instance alone', async () => {
-  const redis = { isThere: true, run: async () => undefined, nameOf: () => 'bucket' } as unknown as Redis;
+  const redis = { isConnected: true, run: async () => undefined, nameOf: () => 'bucket' } as unknown as Redis;
   const buckets = new SharedBuckets(redis, new LocalBuckets(() => 0));
   const charge = { policy: { name: 'read', quota: 2, seconds: 60 }, owner: 'someone', cost: 1 };
   const outcomes = [await buckets.consume([charge]), await buckets.consume([charge]), await buckets.consume([charge])];

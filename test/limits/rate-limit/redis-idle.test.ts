@@ -44,7 +44,7 @@ describe('a Redis that no call needs for several times the silence of a connecti
     const idle = await open();
     const before = await connections();
     await sleep(4 * SILENT_MS);
-    expect([idle.isThere, idle.losses, lines]).toEqual([true, 0, []]);
+    expect([idle.isConnected, idle.losses, lines]).toEqual([true, 0, []]);
     expect([before.length, await connections()]).toEqual([1, before]);
   });
 
@@ -52,7 +52,7 @@ describe('a Redis that no call needs for several times the silence of a connecti
     await server.command('ACL SETUSER gateway on >secret ~* +@scripting +set');
     const idle = await open(server.url.replace('://', '://gateway:secret@'));
     await sleep(2 * SILENT_MS);
-    expect([idle.isThere, lines]).toEqual([true, []]);
+    expect([idle.isConnected, lines]).toEqual([true, []]);
   });
 
   test('is given up when it is frozen, once, and taken back', async () => {
@@ -70,11 +70,11 @@ describe('a Redis that no call needs for several times the silence of a connecti
       samplesOf(await metrics.text()).flatMap(({ name, value }) => (name.includes('_redis_') ? [value] : []));
     expect(await measured()).toEqual([1, 0]);
     server.child.kill('SIGSTOP');
-    await until(() => !idle.isThere);
+    await until(() => !idle.isConnected);
     expect(await measured()).toEqual([0, 1]);
     await sleep(2 * SILENT_MS);
     server.child.kill('SIGCONT');
-    await until(() => idle.isThere);
+    await until(() => idle.isConnected);
     expect(await measured()).toEqual([1, 1]);
     expect(lines).toEqual([expect.stringContaining('Redis is away'), expect.stringContaining('Redis is back')]);
   });

@@ -17,7 +17,7 @@ const LACKS: Partial<Record<Reason, string>> = {
 };
 
 /** The feature that the deployment lacks, if the reply has a reason for that, and the operation declares it. */
-const lackOf = ({ subject, json }: Reply): string | undefined => {
+const disabledFeature = ({ subject, json }: Reply): string | undefined => {
   const reason = failureMember(json, 'reason') as Reason;
   const isDeclared = operations.some(({ id, reasons }) => id === subject && reasons.includes(reason));
   return isDeclared ? LACKS[reason] : undefined;
@@ -28,7 +28,7 @@ const lackOf = ({ subject, json }: Reply): string | undefined => {
  * deployment lacks something on purpose
  */
 export const demand = (exchange: Reply, findings: readonly Finding[]): void => {
-  const lack = findings.length > 0 ? lackOf(exchange) : undefined;
+  const lack = findings.length > 0 ? disabledFeature(exchange) : undefined;
   if (lack !== undefined) throw new Skip(lack);
   if (findings.length > 0) throw new Mismatch(findings.map((finding) => ({ exchange, ...finding })));
 };

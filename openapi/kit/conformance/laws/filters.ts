@@ -84,8 +84,8 @@ const demandEach = <T>(
 /** @throws Mismatch unless a page with room for all matching records has this one */
 const demandAmong = (page: Page, { id }: RecordSummary, by: string): void => {
   const { hasMore, items } = page.output;
-  const isThere = hasMore || items.some((item) => item.id === id);
-  page.demand(isThere, `${show(id)} among what ${by} finds`, `${items.length} others`, '/items');
+  const isFound = hasMore || items.some((item) => item.id === id);
+  page.demand(isFound, `${show(id)} among what ${by} finds`, `${items.length} others`, '/items');
 };
 
 const tagLaws = (list: FilteredList): Effects => {

@@ -171,8 +171,8 @@ export const publishes = (create: Operation, session: VerifySession): Effects =>
     'is among the latest of the list': async () => {
       const { id } = (await publish('latest')).output;
       const page = await session.call<ListedPage>(session.partner(create, 'list'), { limit: LATEST, page: 1 });
-      const isThere = idsOf(page.output.items).includes(id);
-      page.demand(isThere, `${show(id)} among the latest ${LATEST}`, 'others', '/items');
+      const isFound = idsOf(page.output.items).includes(id);
+      page.demand(isFound, `${show(id)} among the latest ${LATEST}`, 'others', '/items');
     },
     'counts for its author': async () => {
       const { author } = (await publish('counted')).output;

@@ -174,8 +174,8 @@ export const tests = (test: Operation, session: VerifySession): Effects => {
       const answer = await session.call<Tested>(test, { id });
       const deliveries = session.partner(test, 'deliveries');
       const { items } = await session.prepare<OutputOf<Webhooks['deliveries']>>(deliveries, { id });
-      const isThere = items.some((one) => one.id === answer.output.deliveryId && one.type === 'webhook.test');
-      answer.demand(isThere, `a delivery ${answer.output.deliveryId}`, items);
+      const isFound = items.some((one) => one.id === answer.output.deliveryId && one.type === 'webhook.test');
+      answer.demand(isFound, `a delivery ${answer.output.deliveryId}`, items);
     },
     ...(receiver ? messageLaws(test, session, receiver) : {}),
   };

@@ -33,7 +33,7 @@ export interface Script {
 
 /** Whether Redis is considered available, and the number of times it was lost. */
 export interface RedisStatus {
-  readonly isThere: boolean;
+  readonly isConnected: boolean;
   readonly losses: number;
 }
 
@@ -93,7 +93,7 @@ export class Redis implements RedisStatus {
   readonly #secret: string;
   readonly #patienceMs: number;
   readonly #observer: RedisObserver | undefined;
-  #isThere = false;
+  #isConnected = false;
   #isClosed = false;
   #isWarned = false;
   #losses = 0;
@@ -132,8 +132,8 @@ export class Redis implements RedisStatus {
   }
 
   /** Whether Redis is considered available. */
-  get isThere(): boolean {
-    return this.#isThere;
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   /** The number of times Redis was lost. */
@@ -168,7 +168,7 @@ export class Redis implements RedisStatus {
 
   close(): void {
     this.#isClosed = true;
-    this.#isThere = false;
+    this.#isConnected = false;
     clearTimeout(this.#probe);
     if (this.#client.isOpen) this.#client.destroy();
   }
@@ -186,14 +186,14 @@ export class Redis implements RedisStatus {
       () => true,
       () => false,
     );
-    this.#isThere = await Promise.race([connected, tooLong]);
+    this.#isConnected = await Promise.race([connected, tooLong]);
     clearTimeout(timer);
-    if (!this.#isThere) this.#lose(undefined);
+    if (!this.#isConnected) this.#lose(undefined);
   }
 
   /** The answer to a command, if it arrives in time. */
   async #ask<T>(command: (trips: RoundTrips) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
-    if (!this.#isThere) return undefined;
+    if (!this.#isConnected) return undefined;
     this.#unansweredSince ??= performance.now();
     const trips: RoundTrips = { observer };
     const outcome = this.#outcomeOf(() => command(trips));
@@ -256,7 +256,7 @@ export class Redis implements RedisStatus {
   /** Stops using Redis, and probes until it is available again. */
   #lose(error: unknown): void {
     if (this.#isClosed) return;
-    this.#isThere = false;
+    this.#isConnected = false;
     if (!this.#isWarned) {
       this.#isWarned = true;
       this.#losses += 1;
@@ -287,7 +287,7 @@ export class Redis implements RedisStatus {
     this.#late = 0;
     this.#timely = 0;
     this.#backSince = performance.now();
-    this.#isThere = true;
+    this.#isConnected = true;
     this.#isWarned = false;
     this.#log.warn('Redis is back: instances count together again');
   }

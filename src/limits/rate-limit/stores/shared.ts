@@ -95,7 +95,7 @@ export class SharedBuckets implements Buckets {
   }
 
   consume(charges: readonly Charge[]): ChargeOutcome | Promise<ChargeOutcome> {
-    return this.#redis.isThere ? this.#takeShared(charges) : this.#local.consume(charges);
+    return this.#redis.isConnected ? this.#takeShared(charges) : this.#local.consume(charges);
   }
 
   add(charge: Charge): void {
