@@ -1,8 +1,8 @@
-// The seconds of the processor that each step may take: the table of docs/developing.md.
+// The seconds of the processor that each step may take: the table of README.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { markdownTable } from '../../test/harness/markdown-table.mjs';
 
-const FILE = new URL('../../docs/developing.md', import.meta.url);
+const FILE = new URL('README.md', import.meta.url);
 const [BEGIN, END] = ['<!-- what follows is written by .ci/run -->', '<!-- end of what .ci/run writes -->'];
 
 const parts = () => {

@@ -1,6 +1,6 @@
 // Runs the steps of .ci/check/steps.mjs. Prints what each said when it ends, a table of what they took, and `N passed, N failed`.
 //   node .ci/check/run.mjs --trace <step>    runs that step alone, and names the files of its `apart` that it read
-// Where UPDATE_STEPS is `true`, the table of docs/developing.md is written, which holds the budgets.
+// Where UPDATE_STEPS is `true`, the table of README.md is written, which holds the budgets.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * The steps of the check, in the order in which `.ci/check/run.mjs` begins them. A step is
- * - `name`, and what it `proves`, as the table of docs/developing.md shows both,
+ * - `name`, and what it `proves`, as the table of README.md shows both,
  * - `run`, its command, with `env` beside the check's own, or `envOfAll` with `--all`, and the `minutes` after which it is stopped:
  *   several times what it takes, since some machines are three times slower than others,
  * - `alone`: whether nothing may run beside it: it has more to do than the machine can,
@@ -29,7 +29,7 @@ const but = (folder, ...names) =>
     .map((name) => `${folder}/${name}`);
 
 // test/project/steps.test.ts holds these. The service that a step starts also loads what makes pages, and nobody there asks for them.
-const PROSE = ['README.md', 'CHANGELOG.md', 'SECURITY.md'];
+const PROSE = ['README.md', 'CHANGELOG.md', 'SECURITY.md', '.ci/check/README.md'];
 /** What makes pages; without what makes the documents and reads the guides, which tests use. */
 const PAGES = but('src/site', 'documents.ts', 'guides', 'publication.ts', 'base.ts', 'html.ts');
 const SDKS = ['openapi/sdk', 'test/clients/sdk'];

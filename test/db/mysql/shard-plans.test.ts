@@ -20,10 +20,10 @@ import { type ProcedureId, startApp, type TestApp, type TestUser } from '../../h
 import { connectionOptions } from '../../harness/app/database.ts';
 import { anInput, writes } from '../../harness/documents/repeating.ts';
 
-// Which statements ask which shards, as vtgate plans them, held against the table of docs/scaling.md; and whether the plans
+// Which statements ask which shards, as vtgate plans them, held against the table of shard-plans.md; and whether the plans
 // keep their locks.
 
-/** How far a route of a plan reaches, as the columns of the guide's table have it. */
+/** How far a route of a plan reaches, as the columns of the table have it. */
 const REACHES = ['unsharded', 'shards of the records', 'all shards'] as const;
 type Reach = (typeof REACHES)[number];
 
@@ -96,7 +96,7 @@ interface Operation {
   caller: () => TestUser;
 }
 
-/** The row of an operation in the guide's table: how many routes of its statements reach how far, when caches are filled. */
+/** The row of an operation in the table: how many routes of its statements reach how far, when caches are filled. */
 const rowOf = async ({ id, input, caller }: Operation): Promise<string[]> => {
   await app.call(id, await input(), caller().key);
   const next = await input();
@@ -104,9 +104,9 @@ const rowOf = async ({ id, input, caller }: Operation): Promise<string[]> => {
   return REACHES.map((reach) => String(routes.filter((route) => reachOf(route) === reach).length));
 };
 
-/** The guide's table: its rows, of three counts each, by what their first cell says. */
-const guide = new Map(
-  readFileSync('docs/scaling.md', 'utf8')
+/** The table: its rows, of three counts each, by what their first cell says. */
+const table = new Map(
+  readFileSync('test/db/mysql/shard-plans.md', 'utf8')
     .split('\n')
     .filter((line) => /^\| `\w+\.\w+`[^|]*(?:\| \d+ +){3}\|$/.test(line))
     .map((line) => line.split('|').map((cell) => cell.trim()))
@@ -158,18 +158,18 @@ describe('plans on two shards', () => {
     const { id } = operation;
     return [id, { id, input: changing[id] ?? (() => anInput(app, operation, author)), caller: () => author }];
   });
-  /** The guide counts no shards for webhooks, keys and contracts, whose tables are not sharded. */
+  /** The table counts no shards for webhooks, keys and contracts, whose tables are not sharded. */
   const isCounted = (id: string): boolean => !/^(?:webhook|apiKey|consumerContract)\./.test(id);
   const operations = [...Object.entries(reads), ...changes].filter(([name]) => isCounted(name));
 
   test('are those of every operation', () => {
     const named = new Set(operations.map(([name]) => name.split(' ')[0]));
     expect(named).toEqual(new Set(procedures.map(({ id }) => id).filter(isCounted)));
-    expect([...guide.keys()].toSorted()).toEqual(operations.map(([name]) => name).toSorted());
+    expect([...table.keys()].toSorted()).toEqual(operations.map(([name]) => name).toSorted());
   });
 
-  test.each(operations)('%s asks as many shards as the guide says', async (name, operation) => {
-    expect([name, ...(await rowOf(operation))]).toEqual([name, ...(guide.get(name) ?? [])]);
+  test.each(operations)('%s asks as many shards as the table says', async (name, operation) => {
+    expect([name, ...(await rowOf(operation))]).toEqual([name, ...(table.get(name) ?? [])]);
   });
 
   test('keep the locks of every statement that locks', async () => {
