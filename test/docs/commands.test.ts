@@ -111,7 +111,7 @@ describe('commands in the guides', () => {
 
   test.each([
     ['operators', 17],
-    ['operations', 9],
+    ['operations', 5],
     ['monitoring', 5],
   ])('docs/%s.md', async (guide, expected) => {
     const lines = linesOf(guide);

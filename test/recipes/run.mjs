@@ -1,5 +1,5 @@
-// npm run test:recipes [-- <name> …]: runs what docs/ci.md tells teams to do with the tools of other people, and the files of
-// deploy/ci, each against a sandbox of its own. A recipe is a file of this folder that exports `recipe`: it is given
+// npm run test:recipes [-- <name> …]: runs what docs/ci.md tells teams to do with the tools of other people, the files of
+// deploy/ci, and the proxies of docs/operators.md, each against a sandbox of its own. A recipe is a file of this folder that exports `recipe`: it is given
 // `{gateway: {url, key}, folder, env}`, does its work in the empty folder and with that environment, returns what it has
 // done in few words, and throws if anything is not as it should be.
 import { spawnSync } from 'node:child_process';
