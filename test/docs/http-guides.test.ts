@@ -46,12 +46,12 @@ describe('on a sandbox', () => {
   });
 
   test.each([
-    ['start', { ran: 8, compared: 6 }],
+    ['start', { ran: 6, compared: 5 }],
     ['paging', { ran: 3, compared: 3 }],
-    ['searching', { ran: 6, compared: 2 }],
+    ['searching', { ran: 5, compared: 2 }],
     ['errors', { ran: 3, compared: 3 }],
-    ['retries', { ran: 3, compared: 2 }],
-    ['events', { ran: 5, compared: 1 }],
+    ['retries', { ran: 2, compared: 2 }],
+    ['events', { ran: 4, compared: 1 }],
     ['webhooks', { ran: 1, compared: 1 }],
     ['trpc', { ran: 4, compared: 3 }],
     ['mcp', { ran: 1, compared: 1 }],

@@ -132,7 +132,7 @@ const runScript = async (block: Block, address: string, folder: string, env: Nod
 const GAP = '…';
 
 /** Where what came is not as shown. `"…"` stands for anything, in a list for any number of elements, as a name for members. */
-const difference = (shown: unknown, came: unknown, path = ''): string | undefined => {
+export const difference = (shown: unknown, came: unknown, path = ''): string | undefined => {
   if (shown === GAP) return undefined;
   if (Array.isArray(shown)) {
     if (!Array.isArray(came)) return `${path} is no list`;
