@@ -68,6 +68,9 @@ const submit = async (event) => {
   }
 };
 
+// Another invitation was pasted into the address.
+addEventListener('hashchange', () => location.reload());
+
 if (token) {
   field.value = given.get('nickname') ?? '';
   form.hidden = false;
