@@ -45,7 +45,7 @@ ${codeBlock('')}
 </section>
 <script type="module" src="assets/invitation.js"></script>`;
 
-/** `/invitation`: the page that an operator's invitation leads to, and the request by which it makes a user and a key. */
+/** `/invitation`: the page of invitations, and the request by which it makes a user and a key. */
 export const invitationPage = ({
   config,
   db,

@@ -83,17 +83,8 @@ export const revokeInvitation = async (db: Database, id: string, by: Actor): Pro
   });
 };
 
-/** The user and the key that an invitation has made. Only this reply ever shows the key. */
-interface Welcome {
-  id: string;
-  nickname: string;
-  key: string;
-  scopes: Scope[];
-  expiresAt: Date | null;
-}
-
 /**
- * Uses an invitation: makes a user and a key, once.
+ * Uses an invitation: makes a user and a key, once. Only the reply ever shows the key.
  * @throws AppError INVITATION_NOT_FOUND, INVITATION_USED, INVITATION_REVOKED, INVITATION_EXPIRED
  */
 export const acceptInvitation = (
@@ -101,7 +92,7 @@ export const acceptInvitation = (
   { token, nickname }: { token: string; nickname: string },
   now: Date,
   deadline?: Deadline,
-): Promise<Welcome> =>
+) =>
   db.transaction(async (tx) => {
     const invitation = await lockInvitation(tx, { tokenHash: hashKey(token) });
     const state = stateOf(invitation, now);

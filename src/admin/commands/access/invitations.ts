@@ -22,7 +22,7 @@ const parseOpenTime = (text: string): number => {
   throw new InvalidArgumentError(`It must be more than 0s and at most ${MAX_INVITATION_DAYS}d.`);
 };
 
-export const invite = databaseCommand({
+const invite = databaseCommand({
   summary: 'invite a person, who gets a user and a key',
   description:
     'Prints an address, nothing else. Its page asks for a name, makes a user and a key, and shows the key once. The ' +
@@ -55,7 +55,7 @@ export const invite = databaseCommand({
   },
 });
 
-export const invitations = databaseCommand({
+const invitations = databaseCommand({
   summary: 'list invitations',
   description:
     'Lists invitations, oldest first, without their addresses. One is open, used, revoked or expired; times are in UTC.',
@@ -68,7 +68,7 @@ export const invitations = databaseCommand({
   },
 });
 
-export const uninvite = databaseCommand({
+const uninvite = databaseCommand({
   summary: 'revoke an invitation',
   description:
     'Revokes an invitation that is not used: its address no longer works. A used one has made a user and a key.',
@@ -79,3 +79,5 @@ export const uninvite = databaseCommand({
     note(`Invitation ${id} is revoked.`);
   },
 });
+
+export const invitationCommands = { invite, invitations, uninvite };

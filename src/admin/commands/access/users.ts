@@ -16,7 +16,7 @@ import {
 } from '../shared/command.ts';
 import { PROGRAM } from '../shared/common.ts';
 import { filters } from '../shared/filters.ts';
-import { invitations, invite, uninvite } from './invitations.ts';
+import { invitationCommands } from './invitations.ts';
 import { erase, exportOne, userId } from './person.ts';
 import { note, print, printable, printJsonLines, printObject, printRows } from '../shared/output.ts';
 
@@ -121,18 +121,5 @@ const remove = databaseCommand({
 export const usersCommand = commandGroup(
   'create, invite, show, suspend, export, delete and erase users',
   'Creates, invites, shows, renames, suspends, exports, deletes and erases users. A user owns API keys and everything that is published with them.',
-  {
-    create,
-    invite,
-    invitations,
-    uninvite,
-    list,
-    show,
-    rename,
-    suspend,
-    unsuspend,
-    export: exportOne,
-    delete: remove,
-    erase,
-  },
+  { create, ...invitationCommands, list, show, rename, suspend, unsuspend, export: exportOne, delete: remove, erase },
 );
