@@ -70,6 +70,12 @@ const unauthorized = { status: 401, code: 'UNAUTHORIZED', number: -32001, retry:
 const forbidden = { status: 403, code: 'FORBIDDEN', number: -32003 } as const;
 const notFound = { status: 404, code: 'NOT_FOUND', number: -32004 } as const;
 const unprocessable = { status: 422, code: 'UNPROCESSABLE_CONTENT', number: -32022 } as const;
+const invitation = {
+  ...notFound,
+  hint: 'Ask the operator of the service for another invitation.',
+  fix: 'Ask the operator of the service for another invitation.',
+  retry: 'no',
+} as const;
 const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE', number: -32013, retry: 'after-fixing' } as const;
 const tooMany = { status: 429, code: 'TOO_MANY_REQUESTS', number: -32029, retry: 'after-retry-after' } as const;
 const unavailable = { status: 503, code: 'SERVICE_UNAVAILABLE', number: -32603 } as const;
@@ -352,6 +358,28 @@ export const errors = {
       'No procedure has the name that follows `/api/trpc/`. It was misspelled, is written with other capitals, or has a slash too many.',
     fix: 'Write the name as the documentation has it, with a dot and without a slash at the end: `/api/trpc/game.list`.',
     retry: 'after-fixing',
+  },
+  // The page of an invitation answers these, and no procedure.
+  INVITATION_NOT_FOUND: {
+    ...invitation,
+    message: 'There is no such invitation.',
+    cause:
+      'The address of the invitation is not complete, or is of another service. Or the invitation ended long ago, or its user was deleted.',
+  },
+  INVITATION_USED: {
+    ...invitation,
+    message: 'The invitation was used before.',
+    cause: 'An invitation makes one user and one key. This one has made them.',
+  },
+  INVITATION_EXPIRED: {
+    ...invitation,
+    message: 'The invitation has expired.',
+    cause: 'An invitation lasts for as long as the operator has said, usually 7 days.',
+  },
+  INVITATION_REVOKED: {
+    ...invitation,
+    message: 'The operator has revoked the invitation.',
+    cause: 'The operator has ended the invitation before it was used.',
   },
   ROUTE_NOT_FOUND: {
     ...notFound,

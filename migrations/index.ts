@@ -20,6 +20,7 @@ import { OlderSecrets1765300000019 } from './0019-older-secrets.ts';
 import { InstanceWebhookKeys1765400000020 } from './0020-instance-webhook-keys.ts';
 import { KeyEndings1765500000021 } from './0021-key-endings.ts';
 import { Deployment1765600000022 } from './0022-deployment.ts';
+import { Invitations1765700000023 } from './0023-invitations.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -45,4 +46,5 @@ export const migrations = [
   InstanceWebhookKeys1765400000020,
   KeyEndings1765500000021,
   Deployment1765600000022,
+  Invitations1765700000023,
 ];

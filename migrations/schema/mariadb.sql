@@ -262,6 +262,21 @@ CREATE TABLE `instances` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `invitations` (
+  `id` binary(16) NOT NULL,
+  `token_hash` binary(32) NOT NULL,
+  `scopes` varchar(200) NOT NULL,
+  `created_at` datetime(3) NOT NULL,
+  `expires_at` datetime(3) NOT NULL,
+  `revoked_at` datetime(3) DEFAULT NULL,
+  `user_id` binary(16) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `invitations_token_hash` (`token_hash`),
+  KEY `invitations_expires_at` (`expires_at`),
+  KEY `invitations_user` (`user_id`),
+  CONSTRAINT `fk_invitations_user` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `key_quotas` (
   `key_id` binary(16) NOT NULL,
   `day` varchar(10) NOT NULL,

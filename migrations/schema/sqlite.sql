@@ -104,6 +104,14 @@ CREATE INDEX "image_posts_views" ON "image_posts" ("view_count", "created_at", "
 
 CREATE TABLE "instances" ("id" blob PRIMARY KEY NOT NULL, "host" varchar(200) NOT NULL, "version" varchar(100) NOT NULL, "workers" integer NOT NULL, "seen_at" datetime NOT NULL, webhook_keys varchar(200));
 
+CREATE TABLE "invitations" ("id" blob PRIMARY KEY NOT NULL, "token_hash" blob NOT NULL, "scopes" varchar(200) NOT NULL, "created_at" datetime NOT NULL, "expires_at" datetime NOT NULL, "revoked_at" datetime, "user_id" blob, CONSTRAINT "fk_invitations_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
+
+CREATE INDEX "invitations_expires_at" ON "invitations" ("expires_at") ;
+
+CREATE UNIQUE INDEX "invitations_token_hash" ON "invitations" ("token_hash") ;
+
+CREATE INDEX "invitations_user" ON "invitations" ("user_id") ;
+
 CREATE TABLE "key_quotas" ("key_id" blob NOT NULL, "day" varchar(10) NOT NULL, "what" varchar(16) NOT NULL, "n" integer NOT NULL, PRIMARY KEY ("key_id", "day", "what"));
 
 CREATE TABLE "key_uses" ("key_id" blob NOT NULL, "day" varchar(10) NOT NULL, "operation" varchar(64) NOT NULL, "n" integer NOT NULL, PRIMARY KEY ("key_id", "day", "operation"));

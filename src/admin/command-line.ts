@@ -62,7 +62,7 @@ const createProgram = async (name = ''): Promise<Command> => {
 /** Commands that use no database, or that log which one they use. */
 const APART = ['serve', 'mcp', 'verify', 'mock-server', 'fault-server'];
 /** Commands that the audit log never holds. */
-const UNRECORDED = ['list', 'show', 'calls', 'export', 'backup', 'restore', 'import'];
+const UNRECORDED = ['list', 'invitations', 'show', 'calls', 'export', 'backup', 'restore', 'import'];
 
 const parseActor = (text: string): string => {
   const { success, data, error } = auditActor.safeParse(text);

@@ -14,7 +14,7 @@ import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
 import { deploymentEntity } from './deployment/entity.ts';
 import { instanceEntity } from './instances/entity.ts';
 import { webhookEntities } from '../event/webhook/entity.ts';
-import { userEntity, userSearch } from '../user/entity.ts';
+import { invitationEntity, userEntity, userSearch } from '../user/entity.ts';
 
 /** The kinds of documents that search finds. */
 export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];
@@ -24,6 +24,7 @@ export const schema: Schema = {
   entities: (engine) => [
     userEntity(engine),
     apiKeyEntity(engine),
+    invitationEntity(engine),
     keyQuotaEntity(engine),
     keyUseEntity(engine),
     consumerUseEntity(engine),

@@ -15,6 +15,7 @@ import { sweepSecrets } from '../event/webhook/secrets.ts';
 import { sweepChallenges } from '../event/webhook/sender/challenges.ts';
 import { sweepDeliveries } from '../event/webhook/deliveries.ts';
 import { checkPagesNightly } from './deployment/pages.ts';
+import { sweepInvitations } from '../user/invitations.ts';
 import { sweepInstances } from './instances/registry.ts';
 
 const MINUTE_MS = 60_000;
@@ -44,6 +45,7 @@ export const expiringRows = (
     { name: 'idempotency records', sweep: () => sweepRecords(db, now()) },
     { name: 'audit entries', sweep: () => sweepEvents(db, now(), auditRetentionDays) },
     { name: 'keys', sweep: async () => (await sweepKeys(db, keysEnd(), systemActor(now()))) > 0 },
+    { name: 'invitations', sweep: () => sweepInvitations(db, now()) },
     { name: 'events', sweep: () => sweepOldEvents(db, now(), eventRetentionDays) },
     { name: 'deliveries of webhooks', sweep: () => sweepDeliveries(db, now(), eventRetentionDays) },
     { name: 'challenges of webhooks', sweep: () => sweepChallenges(db, now()) },

@@ -94,6 +94,8 @@ export interface Config {
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   brand: Brand;
+  /** The operator's own way to give out keys: a `mailto:` or http(s) URL. */
+  keyRequestUrl: string | undefined;
   /** The folder of the SDK packages that the service offers for download. */
   sdksDir: string | undefined;
   /** The names of the variables that are set. */
@@ -239,6 +241,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
       terms: data.BRAND_TERMS,
       source: data.SOURCE_URL,
     },
+    keyRequestUrl: data.KEY_REQUEST_URL,
     sdksDir: data.SDKS_DIR,
     given: given.map(([name]) => name).filter((name) => known.includes(name)),
     strays,

@@ -203,6 +203,10 @@ export const variables = z.object({
     [MAIL_ADDRESS, WEB_ADDRESS],
     'must be mailto:name@example.com or an http or https URL',
   ).optional(),
+  KEY_REQUEST_URL: link(
+    [MAIL_ADDRESS, WEB_ADDRESS],
+    'must be mailto:name@example.com or an http or https URL',
+  ).optional(),
   BRAND_TERMS: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
   SOURCE_URL: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
   SDKS_DIR: z.string().refine(isFolder, 'must be the path of a folder that is there').optional(),

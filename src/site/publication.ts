@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { escapeHtml } from './html.ts';
 
 /** The settings that the pages depend on. */
-export type Publication = Pick<Config, 'brand' | 'publicUrl' | 'sandbox' | 'sdksDir'>;
+export type Publication = Pick<Config, 'brand' | 'keyRequestUrl' | 'publicUrl' | 'sandbox' | 'sdksDir'>;
 
 /** A service with a public address or a contact is a deployment; any other may be the reader's own. */
 export const kindOf = ({ brand, publicUrl, sandbox }: Publication): 'sandbox' | 'deployment' | 'own' => {
@@ -20,12 +20,14 @@ export const keyHelp = (publication: Publication, root: string): string => {
   if (kind === 'sandbox') {
     return `The ${linkTo(`${root}guides/sandbox#keys`, 'keys of the sandbox')} are fixed and public.`;
   }
-  if (kind === 'own') {
-    return `The operator of the service ${linkTo(`${root}guides/keys#get-a-key`, 'makes keys on the command line')}.`;
+  if (publication.keyRequestUrl !== undefined) {
+    return `${linkTo(publication.keyRequestUrl, 'Request a key')} from the operator of this service.`;
   }
-  return contact === undefined
-    ? 'Ask the operator of this service for a key.'
-    : `Ask ${linkTo(contact, escapeHtml(contact.replace(/^mailto:|^https?:\/\//i, '')))} for a key.`;
+  if (contact !== undefined) {
+    return `Ask ${linkTo(contact, escapeHtml(contact.replace(/^mailto:|^https?:\/\//i, '')))} for a key.`;
+  }
+  const invitation = kind === 'own' ? linkTo(`${root}guides/keys#get-a-key`, 'an invitation') : 'an invitation';
+  return `Ask the operator of this service for ${invitation}.`;
 };
 
 /** Turns "the operator" into a link to the contact, wherever a text advises to ask them. */

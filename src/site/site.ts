@@ -6,6 +6,7 @@ import { byAddress } from './base.ts';
 import { documentAt, documentPaths, withAddress } from './documents.ts';
 import { errorPages } from './errors/page.ts';
 import { guidesRouter } from './guides/pages.ts';
+import { invitationPage } from './invitation.ts';
 import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
 import { rootFrom } from './page.ts';
@@ -77,7 +78,8 @@ const FOLDERS = ['/docs/', '/guides/'];
 const OLD_REFERENCE = ['/reference', '/reference/'];
 
 /** The pages and published files of the service, by path. */
-export const site = ({ config, now }: { config: Config; now: () => Date }): Router => {
+export const site = (c: Parameters<typeof invitationPage>[0]): Router => {
+  const { config, now } = c;
   const router = express.Router({ caseSensitive: true, strict: true });
   const atAddress = (type: string, text: string): RequestHandler =>
     byAddress(config, (base = `http://localhost:${config.port}`) => revalidated(type, withAddress(text, base)));
@@ -99,6 +101,8 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   router.use(guidesRouter(config));
   router.use('/docs/', readOnly, swaggerPage(config));
   router.use(wellKnown(config, now));
+  // The keys of a sandbox are public.
+  if (!config.sandbox) router.use(invitationPage(c));
   if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config.brand));
   router.use(notFoundPage(config));
   return router;

@@ -1,9 +1,11 @@
 import type { EntitySchema } from 'typeorm';
+import type { Scope } from '../../contract/index.ts';
 import type { Engine } from '../db/dialect.ts';
 import { repositoryOf } from '../db/manager.ts';
 import {
   column,
   entityOf,
+  goesWith,
   nullable,
   optioned,
   picked,
@@ -58,3 +60,34 @@ export const usersIn = repositoryOf<UserRow>('User');
 
 export const userEntity = (engine: Engine): EntitySchema =>
   entityOf(engine, { name: 'User', tableName: 'users', columns: userColumns });
+
+/** An invitation. The first caller who sends its token makes a user with a key. */
+const invitationColumns = {
+  id: primary(column.id),
+  /** SHA-256 of the token, which itself is never stored. */
+  tokenHash: column.hash,
+  /** The scopes of the key. */
+  scopes: column.words<Scope>(200),
+  createdAt: column.time,
+  expiresAt: column.time,
+  revokedAt: nullable(column.time),
+  /** The user that it has made; null until then. */
+  userId: nullable(column.id),
+};
+
+export type InvitationRow = RowOf<typeof invitationColumns>;
+
+export const invitationsIn = repositoryOf<InvitationRow>('Invitation');
+
+export const invitationEntity = (engine: Engine): EntitySchema =>
+  entityOf(engine, {
+    name: 'Invitation',
+    tableName: 'invitations',
+    columns: invitationColumns,
+    indices: [
+      { name: 'invitations_token_hash', columns: ['tokenHash'], unique: true },
+      { name: 'invitations_expires_at', columns: ['expiresAt'] },
+      { name: 'invitations_user', columns: ['userId'] },
+    ],
+    foreignKeys: [goesWith('invitations', 'userId', 'User')],
+  });

@@ -115,6 +115,8 @@ const unreachable: Record<string, string> = {
   'api_keys.scopes': 'of a closed list',
   'api_keys.key_hash': 'a digest',
   'api_keys.made_by': 'an id',
+  'invitations.scopes': 'of a closed list',
+  'invitations.token_hash': 'a digest',
   'audit_entries.actor': 'the operator',
   'audit_entries.action': 'a command',
   'event_feed.name': 'of a closed list',

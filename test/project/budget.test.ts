@@ -17,13 +17,13 @@ const SLACK_OF_FILES = 0.08;
 
 /** Lines of TypeScript. */
 const LINES: Readonly<Record<string, number>> = {
-  contract: 4141,
+  contract: 4169,
   'openapi/kit': 7283,
-  'src/admin': 9717,
-  'src/app': 1977,
+  'src/admin': 9802,
+  'src/app': 1980,
   'src/auth': 1727,
   'src/base': 1541,
-  'src/config': 612,
+  'src/config': 619,
   'src/consumers': 978,
   'src/content': 3617,
   'src/db': 6990,
@@ -35,9 +35,9 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
-  'src/site': 1502,
+  'src/site': 1600,
   'src/telemetry': 1263,
-  'src/user': 383,
+  'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
 const LINES_OF_TEST = 70_057;
@@ -45,7 +45,7 @@ const LINES_OF_TEST = 70_057;
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
   'contract/procedure.ts': 337,
-  'contract/reasons.ts': 559,
+  'contract/reasons.ts': 587,
 };
 /** Places that refuse a call since too much waits, or the database is busy. */
 const REFUSALS = 8;

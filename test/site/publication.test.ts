@@ -25,6 +25,7 @@ const kinds = {
   own: serviceOf({}),
   'at a public address': serviceOf({ publicUrl: 'https://api.example.com' }),
   'with a contact': serviceOf({}, { BRAND_CONTACT: CONTACT }),
+  'with a way of its own': serviceOf({ keyRequestUrl: 'https://forms.example.com/?a&b' }, { BRAND_CONTACT: CONTACT }),
 };
 type Kind = keyof typeof kinds;
 const KINDS = Object.keys(kinds) as Kind[];
@@ -56,9 +57,11 @@ describe('a service tells its readers', () => {
 
     const WORDS: Record<Kind, RegExp> = {
       sandbox: /The <a href="[./]*guides\/sandbox#keys">keys of the sandbox<\/a> are fixed/,
-      own: /The operator of the service <a href="[./]*guides\/keys#get-a-key">makes keys/,
-      'at a public address': /Ask the operator of this service for a key\./,
+      own: /Ask the operator of this service for <a href="[./]*guides\/keys#get-a-key">an invitation<\/a>\./,
+      'at a public address': /Ask the operator of this service for an invitation\./,
       'with a contact': /Ask <a href="mailto:help@example\.com">help@example\.com<\/a> for a key\./,
+      'with a way of its own':
+        /<a href="https:\/\/forms\.example\.com\/\?a&amp;b">Request a key<\/a> from the operator/,
     };
 
     test.each(KINDS.flatMap((kind) => ['/', '/docs/', '/errors'].map((path) => [kind, path] as const)))(

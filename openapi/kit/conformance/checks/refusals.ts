@@ -46,8 +46,8 @@ export const unprovoked = {
   INTERNAL: 'depends on the state of the deployment',
 } as const satisfies Partial<Record<Reason, string>>;
 
-/** Reasons of requests that are for no operation: `service.ts` causes them. */
-type ServiceReason = 'ROUTE_NOT_FOUND' | 'BATCH_TOO_LARGE';
+/** Reasons of requests that are for no operation: `service.ts` causes them, except those of invitations. */
+type ServiceReason = 'ROUTE_NOT_FOUND' | 'BATCH_TOO_LARGE' | `INVITATION_${string}`;
 
 /** A request that must be refused. */
 interface Attempt {

@@ -1,9 +1,8 @@
 import { currentDate } from '../../../base/runtime.ts';
-import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { countsOf, deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
 import { createUser, idOfUser, listUsers, renameUser } from '../../../user/service.ts';
-import { lengthOf, textOf } from '../shared/arguments.ts';
+import { lengthOf, Nickname, textOf } from '../shared/arguments.ts';
 import {
   argument,
   commandGroup,
@@ -17,10 +16,9 @@ import {
 } from '../shared/command.ts';
 import { PROGRAM } from '../shared/common.ts';
 import { filters } from '../shared/filters.ts';
+import { invitationCommands } from './invitations.ts';
 import { erase, exportOne, userId } from './person.ts';
 import { note, print, printable, printJsonLines, printObject, printRows } from '../shared/output.ts';
-
-const Nickname = contract.user.updateProfile.body.shape.json.shape.nickname.unwrap();
 
 const create = databaseCommand({
   summary: 'create a user',
@@ -121,7 +119,7 @@ const remove = databaseCommand({
 });
 
 export const usersCommand = commandGroup(
-  'create, show, suspend, export, delete and erase users',
-  'Creates, shows, renames, suspends, exports, deletes and erases users. A user owns API keys and everything that is published with them.',
-  { create, list, show, rename, suspend, unsuspend, export: exportOne, delete: remove, erase },
+  'create, invite, show, suspend, export, delete and erase users',
+  'Creates, invites, shows, renames, suspends, exports, deletes and erases users. A user owns API keys and everything that is published with them.',
+  { create, ...invitationCommands, list, show, rename, suspend, unsuspend, export: exportOne, delete: remove, erase },
 );

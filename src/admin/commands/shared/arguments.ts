@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { currentTime } from '../../../base/runtime.ts';
+import { contract } from '../../../../contract/index.ts';
 import { type Input, option } from './command.ts';
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -74,6 +75,9 @@ export const parseBaseUrl = (text: string): string => {
   }
   return url.href.replace(/\/+$/, '');
 };
+
+/** The schema of nicknames. */
+export const Nickname = contract.user.updateProfile.body.shape.json.shape.nickname.unwrap();
 
 /** The length limits of a schema's texts, for the help: `1 to 50 characters`. */
 export const lengthOf = (schema: z.ZodType): string => {
