@@ -36,11 +36,11 @@ const LINES: Readonly<Record<string, number>> = {
   'src/sandbox': 1733,
   'src/search': 2769,
   'src/site': 1600,
-  'src/telemetry': 1263,
+  'src/telemetry': 1209,
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_057;
+const LINES_OF_TEST = 70_695;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
