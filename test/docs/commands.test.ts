@@ -110,7 +110,7 @@ describe('commands in the guides', () => {
   };
 
   test.each([
-    ['operators', 17],
+    ['operators', 18],
     ['operations', 5],
     ['monitoring', 5],
   ])('docs/%s.md', async (guide, expected) => {
