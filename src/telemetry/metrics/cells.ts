@@ -32,31 +32,37 @@ abstract class Family<Cell> {
   /** Called before the cells are read, to update counts that other parts keep. */
   before: (() => void) | undefined;
   readonly #labels: readonly string[];
-  readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+  readonly #fromZero: MetricDefinition['fromZero'];
+  readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell; isFromZero: boolean }>();
 
   constructor(name: keyof typeof catalogue) {
-    const { help, type, labels }: MetricDefinition = catalogue[name];
+    const { help, type, labels, fromZero = type === 'gauge' ? {} : undefined }: MetricDefinition = catalogue[name];
     this.name = PREFIX + name;
     this.help = help;
     this.type = type;
     this.#labels = labels;
+    this.#fromZero = fromZero;
   }
 
-  /** Returns the cell with these label values, in order. The cell is then exposed, even with a count of 0. */
+  /** Returns the cell with these label values, in order. It is exposed once it has counted, or by `fromZero` at once. */
   at(...values: string[]): Cell {
     const key = values.join('\n');
     const known = this.#cells.get(key);
     if (known) return known.cell;
     const labels = Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? '']));
     const cell = this.make();
-    this.#cells.set(key, { labels, cell });
+    const starts = Object.entries(this.#fromZero ?? {});
+    const isFromZero =
+      this.#fromZero !== undefined && starts.every(([name, some]) => some.includes(labels[name] ?? ''));
+    this.#cells.set(key, { labels, cell, isFromZero });
     return cell;
   }
 
   /** For prom-client's registry. */
   get() {
     this.before?.();
-    const values = [...this.#cells.values()].flatMap(({ labels, cell }) => this.samples(labels, cell));
+    const exposed = [...this.#cells.values()].filter(({ cell, isFromZero }) => isFromZero || this.hasCounted(cell));
+    const values = exposed.flatMap(({ labels, cell }) => this.samples(labels, cell));
     return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
   }
 
@@ -66,6 +72,7 @@ abstract class Family<Cell> {
   }
 
   protected abstract make(): Cell;
+  protected abstract hasCounted(cell: Cell): boolean;
   protected abstract samples(labels: Record<string, string>, cell: Cell): Sample[];
 }
 
@@ -78,6 +85,10 @@ export interface Count {
 export class Numbers extends Family<Count> {
   protected make(): Count {
     return { n: 0 };
+  }
+
+  protected hasCounted({ n }: Count): boolean {
+    return n !== 0;
   }
 
   protected samples(labels: Record<string, string>, { n }: Count): Sample[] {
@@ -116,6 +127,10 @@ export class Histograms extends Family<Distribution> {
 
   protected make(): Distribution {
     return new Distribution(this.#bounds);
+  }
+
+  protected hasCounted({ counts }: Distribution): boolean {
+    return counts.some((n) => n > 0);
   }
 
   protected samples(labels: Record<string, string>, { bounds, counts, sum }: Distribution): Sample[] {
