@@ -1,15 +1,15 @@
 import type { Registry } from 'prom-client';
 import { performance } from '../../base/runtime.ts';
-import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
+import { errorOf, procedures, type Reason } from '../../../contract/index.ts';
 import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { CallObserver, CallObservation } from '../../base/observer.ts';
-import { catalogue } from './catalogue.ts';
+import { fromZero } from './catalogue.ts';
 import { type Count, Numbers, type Distribution, Histograms, register } from './cells.ts';
 
 /** Replaces the names of procedures that do not exist. */
 const UNKNOWN = 'unknown';
 /** The reasons whose counts are exposed from 0 on. */
-const FROM_ZERO = reasons.filter((reason) => catalogue.calls_total.fromZero?.['reason']?.includes(reason));
+const FROM_ZERO = fromZero.calls_total?.['reason'] ?? [];
 
 /** The counts of one procedure. */
 interface CallCells {
@@ -79,7 +79,7 @@ export const callMetrics = (registry: Registry): CallObserver => {
     id,
     succeeded: calls.at(id, '200', ''),
     failed: new Map(
-      FROM_ZERO.filter((reason) => possible.includes(reason)).map((reason) => [reason, countOf(id, reason)]),
+      possible.filter((reason) => FROM_ZERO.includes(reason)).map((reason) => [reason, countOf(id, reason)]),
     ),
     abandoned: abandoned.at(id),
     replayed: replays.at(id),

@@ -4,20 +4,12 @@ export interface MetricDefinition {
   help: string;
   /** Labels never hold values of callers. */
   labels: readonly string[];
-  /** The values of labels whose series start at 0. The other series of counters and histograms start at their first count. */
-  fromZero?: Readonly<Record<string, readonly string[]>>;
 }
 
 const metric =
   <Type extends MetricDefinition['type']>(type: Type) =>
   (help: string, ...labels: string[]) => ({ type, help, labels });
 const [counter, gauge, histogram] = [metric('counter'), metric('gauge'), metric('histogram')];
-
-/** Starts series at 0, for alerts: Prometheus detects the increase of a counter only from a value that it has scraped. */
-const fromZero = (
-  definition: ReturnType<typeof counter>,
-  values: NonNullable<MetricDefinition['fromZero']> = {},
-): typeof definition & MetricDefinition => ({ ...definition, fromZero: values });
 
 /** The prefix of all names. */
 export const PREFIX = 'content_gateway_';
@@ -31,23 +23,17 @@ export const catalogue = {
     'node',
     'engine',
   ),
-  http_requests_total: fromZero(
-    counter('HTTP requests that were answered or aborted, by route group.', 'route', 'status'),
-    { route: ['trpc', 'mcp'] },
-  ),
+  http_requests_total: counter('HTTP requests that were answered or aborted, by route group.', 'route', 'status'),
   http_request_duration_seconds: histogram(
     "Time from the headers of a request until its response is sent, including the client's reading.",
     'route',
   ),
   http_requests_in_flight: gauge('HTTP requests that are not answered yet.'),
-  calls_total: fromZero(
-    counter(
-      'Calls of procedures; a batch counts each of its calls. The reason is empty for success.',
-      'procedure',
-      'status',
-      'reason',
-    ),
-    { reason: ['INTERNAL', 'OUTCOME_UNKNOWN'] },
+  calls_total: counter(
+    'Calls of procedures; a batch counts each of its calls. The reason is empty for success.',
+    'procedure',
+    'status',
+    'reason',
   ),
   calls_abandoned_total: counter(
     'Calls whose client disconnected before the answer; calls_total excludes them.',
@@ -68,7 +54,7 @@ export const catalogue = {
     'outcome',
   ),
   rate_limit_refusals_total: counter('Refusals by rate limits, by policy.', 'policy'),
-  shed_total: fromZero(counter('Calls refused because of overload, by limiter.', 'limiter')),
+  shed_total: counter('Calls refused because of overload, by limiter.', 'limiter'),
   limiter_wait_seconds: histogram('Time that calls waited in the queue of their limiter.', 'limiter'),
   limiter_running: gauge('Running calls of a limiter, in units of its capacity.', 'limiter'),
   limiter_capacity: gauge('The concurrency limit of a limiter.', 'limiter'),
@@ -77,10 +63,11 @@ export const catalogue = {
     'Duration of database statements, from sending to the answer.',
     'pool',
   ),
-  database_statements_total: fromZero(
-    counter('Statements that ended, answered, failed or cancelled, also before they were sent.', 'pool'),
+  database_statements_total: counter(
+    'Statements that ended, answered, failed or cancelled, also before they were sent.',
+    'pool',
   ),
-  database_statement_failures_total: fromZero(counter('Those of them that failed or were cancelled.', 'pool')),
+  database_statement_failures_total: counter('Those of them that failed or were cancelled.', 'pool'),
   database_wait_seconds: histogram(
     'Time that statements and transactions waited for a connection, or for their turn on SQLite.',
     'pool',
@@ -92,8 +79,9 @@ export const catalogue = {
     'Reads and transactions that were retried, after a conflict or while the database was unavailable.',
     'cause',
   ),
-  database_faults_total: fromZero(
-    counter('Attempts of reads and transactions that failed since the database was unavailable, by cause.', 'cause'),
+  database_faults_total: counter(
+    'Attempts of reads and transactions that failed since the database was unavailable, by cause.',
+    'cause',
   ),
   database_size_bytes: gauge(
     'The size of the database: its files on SQLite, tables and indexes as the server estimates them elsewhere.',
@@ -114,23 +102,36 @@ export const catalogue = {
   redis_available: gauge(
     'Whether instances count together in Redis (1), or this process counts alone, as Redis is away (0).',
   ),
-  redis_losses_total: fromZero(counter('How often Redis was given up as away.')),
+  redis_losses_total: counter('How often Redis was given up as away.'),
   coalesced_reads_total: counter('Reads that can share a query with other waiting reads.', 'reads'),
   coalesced_batches_total: counter('Batches that answered those reads, each by one or several queries.', 'reads'),
   event_tails: gauge('Open tails of events.'),
-  webhook_attempts_total: fromZero(
-    counter('Messages sent to webhooks, by whether their endpoints took them.', 'outcome'),
-  ),
+  webhook_attempts_total: counter('Messages sent to webhooks, by whether their endpoints took them.', 'outcome'),
   webhook_lag_seconds: gauge(
     'How long the webhook that waits longest has waited for an event, an attempt, or its challenge.',
   ),
   cache_lookups_total: counter('Cache lookups, by hit or miss.', 'cache', 'outcome'),
   buffered_changes: gauge('Changes buffered in memory, which a crash would lose.', 'buffer'),
-  buffered_changes_lost_total: fromZero(
-    counter('Buffered changes that could not be stored and were dropped.', 'buffer'),
-  ),
+  buffered_changes_lost_total: counter('Buffered changes that could not be stored and were dropped.', 'buffer'),
   buffer_failures_total: counter('Failed attempts to store buffered changes.', 'buffer'),
-  worker_exits_total: fromZero(counter('Workers that ended unexpectedly; the supervisor counts them.')),
+  worker_exits_total: counter('Workers that ended unexpectedly; the supervisor counts them.'),
+};
+
+/**
+ * The counters of alerts, whose series start at 0, by the values of labels where only some do. Prometheus detects an
+ * increase only from a value that it has scraped. Other series of counters and histograms start at their first count.
+ */
+export const fromZero: Partial<Record<keyof typeof catalogue, Readonly<Record<string, readonly string[]>>>> = {
+  http_requests_total: { route: ['trpc', 'mcp'] },
+  calls_total: { reason: ['INTERNAL', 'OUTCOME_UNKNOWN'] },
+  shed_total: {},
+  database_statements_total: {},
+  database_statement_failures_total: {},
+  database_faults_total: {},
+  redis_losses_total: {},
+  webhook_attempts_total: {},
+  buffered_changes_lost_total: {},
+  worker_exits_total: {},
 };
 
 /** Names of metrics of one type. */

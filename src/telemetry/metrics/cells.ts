@@ -3,7 +3,7 @@
  * text from the labels at each observation, which takes a microsecond, and a call has a dozen observations.
  */
 import type { Registry } from 'prom-client';
-import { catalogue, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
+import { catalogue, fromZero, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
 
 const powers = (base: number, from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => base ** (from + index));
@@ -32,28 +32,28 @@ abstract class Family<Cell> {
   /** Called before the cells are read, to update counts that other parts keep. */
   before: (() => void) | undefined;
   readonly #labels: readonly string[];
-  readonly #fromZero: MetricDefinition['fromZero'];
+  /** The values of labels whose cells are exposed at 0; undefined if none are. */
+  readonly #fromZero: (typeof fromZero)[keyof typeof fromZero];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell; isFromZero: boolean }>();
 
   constructor(name: keyof typeof catalogue) {
-    const { help, type, labels, fromZero = type === 'gauge' ? {} : undefined }: MetricDefinition = catalogue[name];
+    const { help, type, labels }: MetricDefinition = catalogue[name];
     this.name = PREFIX + name;
     this.help = help;
     this.type = type;
     this.#labels = labels;
-    this.#fromZero = fromZero;
+    this.#fromZero = type === 'gauge' ? {} : fromZero[name];
   }
 
-  /** Returns the cell with these label values, in order. It is exposed once it has counted, or by `fromZero` at once. */
+  /** Returns the cell with these label values, in order. It is exposed at its first count, or by `fromZero` at once. */
   at(...values: string[]): Cell {
     const key = values.join('\n');
     const known = this.#cells.get(key);
     if (known) return known.cell;
     const labels = Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? '']));
     const cell = this.make();
-    const starts = Object.entries(this.#fromZero ?? {});
-    const isFromZero =
-      this.#fromZero !== undefined && starts.every(([name, some]) => some.includes(labels[name] ?? ''));
+    const starts = this.#fromZero && Object.entries(this.#fromZero);
+    const isFromZero = starts?.every(([label, some]) => some.includes(labels[label] ?? '')) ?? false;
     this.#cells.set(key, { labels, cell, isFromZero });
     return cell;
   }
@@ -61,8 +61,10 @@ abstract class Family<Cell> {
   /** For prom-client's registry. */
   get() {
     this.before?.();
-    const exposed = [...this.#cells.values()].filter(({ cell, isFromZero }) => isFromZero || this.hasCounted(cell));
-    const values = exposed.flatMap(({ labels, cell }) => this.samples(labels, cell));
+    const values = [...this.#cells.values()].flatMap(({ labels, cell, isFromZero }) => {
+      const samples = this.samples(labels, cell);
+      return isFromZero || samples.some(({ value }) => value !== 0) ? samples : [];
+    });
     return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
   }
 
@@ -72,7 +74,6 @@ abstract class Family<Cell> {
   }
 
   protected abstract make(): Cell;
-  protected abstract hasCounted(cell: Cell): boolean;
   protected abstract samples(labels: Record<string, string>, cell: Cell): Sample[];
 }
 
@@ -85,10 +86,6 @@ export interface Count {
 export class Numbers extends Family<Count> {
   protected make(): Count {
     return { n: 0 };
-  }
-
-  protected hasCounted({ n }: Count): boolean {
-    return n !== 0;
   }
 
   protected samples(labels: Record<string, string>, { n }: Count): Sample[] {
@@ -127,10 +124,6 @@ export class Histograms extends Family<Distribution> {
 
   protected make(): Distribution {
     return new Distribution(this.#bounds);
-  }
-
-  protected hasCounted({ counts }: Distribution): boolean {
-    return counts.some((n) => n > 0);
   }
 
   protected samples(labels: Record<string, string>, { bounds, counts, sum }: Distribution): Sample[] {
