@@ -218,3 +218,6 @@ export const holdsKey = (content: string): boolean => content.search(KEYS) !== -
 
 /** A text with its API keys masked. All stored or logged texts pass through here. */
 export const withoutKeys = (content: string): string => content.replaceAll(KEYS, `${KEY_PREFIX}…`);
+
+/** A number and its noun: `1 need`, `2 needs`. */
+export const counted = (n: number, one: string, several = `${one}s`): string => `${n} ${n === 1 ? one : several}`;

@@ -180,7 +180,6 @@ export const metricSources = ({ db, auth, protection, routers, tails, lifecycle 
   engine: db.dialect.engine,
   database: new DatabaseFigures(db),
   redis: protection.limits?.redis,
-  policies: protection.limits?.limiter.allPolicies ?? [],
   buffers: {
     game_views: routers.game.views.buffer,
     image_views: routers.image.views.buffer,

@@ -132,17 +132,17 @@ describe('doctor', () => {
     });
     const { found } = await examined();
     expect(found[key]?.health).toBe('ok');
-    expect(found['instances']?.message).toContain(', which sends to all of 1 webhooks');
+    expect(found['instances']?.message).toContain(', which sends to all of 1 webhook');
     await db.transaction((tx) => tx.execute('UPDATE instances SET webhook_keys = ?', ['']));
     const { [key]: lost, instances } = (await examined({ WEBHOOK_SECRET_KEY: other })).found;
     expect(instances).toMatchObject({
       health: 'warning',
-      message: expect.stringContaining(', which sends to none of 1 webhooks'),
+      message: expect.stringContaining(', which sends to none of 1 webhook'),
       cure: expect.stringContaining('WEBHOOK_SECRET_KEY'),
     });
-    expect(lost).toMatchObject({ health: 'failure', message: expect.stringContaining('1 of 1 webhooks cannot be') });
+    expect(lost).toMatchObject({ health: 'failure', message: expect.stringContaining('1 of 1 webhook cannot be') });
     const former = (await examined({ WEBHOOK_SECRET_KEY: `${other},${WEBHOOK_KEY}` })).found[key];
-    expect(former).toMatchObject({ health: 'warning', message: expect.stringContaining('1 of 1 webhooks are not') });
+    expect(former).toMatchObject({ health: 'warning', message: expect.stringContaining('1 of 1 webhook are not') });
     if (!isSqlite) return;
     // It looks, and makes no file.
     expect(existsSync(keyFile)).toBe(false);

@@ -99,7 +99,7 @@ describe('a copy of a database', () => {
         const check = (PUBLIC_URL: string) => runCommand(['restore', copy, '--check'], { env: { ...env, PUBLIC_URL } });
         expect((await check('https://api.example.com')).stderr).not.toContain('held');
         expect((await check('https://staging.example.com')).stderr).toMatch(
-          /warning: it is of the deployment at https:\/\/api\.example\.com, .* its 1 webhooks are held, .*webhooks resume --here/,
+          /warning: it is of the deployment at https:\/\/api\.example\.com, .* its 1 webhook is held, .*webhooks resume --here/,
         );
       } finally {
         await rm(folder, { recursive: true });

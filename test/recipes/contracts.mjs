@@ -27,9 +27,9 @@ export const recipe = async ({ folder, env }) => {
       '          shop of user U; needs /items/*/coverUrl; in "shows covers"; by game.list',
     ],
   );
-  assert.match(refused, /^No: 1 changes break somebody\.$/m);
+  assert.match(refused, /^No: 1 change breaks a consumer\.$/m);
   assert.match(changed, /keeps the contract of shop under production\.$/m);
   assert.match(released, /^Yes: none of 2 consumers breaks\.$/m);
-  assert.match(released, /^No: 1 changes break somebody\.\n[^]*Done$/m);
+  assert.match(released, /^No: 1 change breaks a consumer\.\n[^]*Done$/m);
   return 'the operator is told of the test that would break, and of none once its team has changed';
 };

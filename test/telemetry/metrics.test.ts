@@ -5,10 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { procedures } from '../../contract/index.ts';
 import { Histograms, Numbers } from '../../src/telemetry/metrics/cells.ts';
 import { catalogue, type MetricDefinition, PREFIX } from '../../src/telemetry/metrics/catalogue.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
-import { samplesOf } from '../harness/documents/metrics.ts';
+import { type Sample, samplesOf, sumsBy } from '../harness/documents/metrics.ts';
 
 const definitions: [string, MetricDefinition][] = Object.entries(catalogue);
 const guide = readFileSync('docs/monitoring.md', 'utf8');
@@ -91,12 +92,60 @@ describe('metrics', () => {
     expect(text).not.toMatch(/nodejs_active/);
   });
 
-  test('failures of ours are there before they happen, so that alerts see them rise', async () => {
-    const samples = samplesOf(await new Metrics().text());
-    const reasons = samples
-      .filter(({ name, labels }) => name === 'content_gateway_calls_total' && labels['procedure'] === 'game.list')
-      .map(({ labels: { status, reason }, value }) => `${status} ${reason} ${value}`);
-    expect(reasons).toEqual(expect.arrayContaining(['200  0', '500 INTERNAL 0', '503 DATABASE_UNAVAILABLE 0']));
+  test('the counters of alerts start at 0, so that alerts see them rise, and no others do', async () => {
+    const metrics = new Metrics();
+    metrics.observer.database.pool('writer', () => ({ used: 0, idle: 0, limit: 1, waiting: 0 }));
+    metrics.addSources({
+      engine: 'sqlite',
+      database: { latest: {}, replicaLags: new Map() },
+      redis: { isThere: true, losses: 0 },
+      buffers: { game_views: { size: 0, lost: 0, failures: 0 } },
+      tails: { size: 0 },
+      webhooks: { counts: { delivered: 0, failed: 0 }, lagSeconds: undefined },
+      lookUps: { keys: { hits: 0, misses: 0 } },
+    });
+    const samples = samplesOf(await metrics.text()).filter(({ name }) => /^content_gateway_.*_total$/.test(name));
+    const alerts = readFileSync('deploy/prometheus/alerts.yaml', 'utf8');
+    const asked = [...alerts.matchAll(/\b(content_gateway_\w+_total)(?:\{(\w+)=~?"([^"]+)"\})?\[/g)].map(
+      ([, name = '', label, pattern = '']) =>
+        (sample: Sample) =>
+          sample.name === name && (!label || new RegExp(`^(?:${pattern})$`).test(sample.labels[label] ?? '')),
+    );
+    expect(asked.map((isAsked) => samples.some(isAsked))).toEqual(asked.map(() => true));
+    expect(samples.filter((sample) => !asked.some((isAsked) => isAsked(sample)))).toEqual([]);
+    expect(samples.filter(({ value }) => value !== 0)).toEqual([]);
+    expect(
+      sumsBy(
+        samples.map((sample) => ({ ...sample, value: 1 })),
+        'calls_total',
+        'reason',
+      ),
+    ).toEqual({
+      INTERNAL: procedures.length,
+      OUTCOME_UNKNOWN: procedures.filter(({ reasons }) => reasons.includes('OUTCOME_UNKNOWN')).length,
+    });
+  });
+
+  test('counters and histograms appear with their first count', async () => {
+    const metrics = new Metrics();
+    const named = async (): Promise<string[]> => {
+      const ofList = samplesOf(await metrics.text()).filter(({ labels }) => labels['procedure'] === 'game.list');
+      return [...new Set(ofList.map(({ name, labels }) => `${name} ${labels['status'] ?? ''}`.trim()))].toSorted();
+    };
+    const before = await named();
+    expect(before).toEqual(['content_gateway_calls_total 500']);
+    const call = metrics.observer.calls.begin('game.list');
+    call.sent(0);
+    call.answered(2);
+    const ofHistogram = (name: string): string[] =>
+      ['bucket', 'count', 'sum'].map((part) => `content_gateway_call_${name}_${part}`);
+    expect(await named()).toEqual(
+      [
+        ...before,
+        'content_gateway_calls_total 200',
+        ...['answer_bytes', 'duration_seconds', 'input_bytes'].flatMap(ofHistogram),
+      ].toSorted(),
+    );
   });
 
   test('a histogram counts what is at most its bounds', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { counted } from '../../../contract/text.ts';
 import { bodyOf, failureInStream } from './bodies.ts';
 import { play } from './play.ts';
 import { keepSilence } from './silence.ts';
@@ -125,7 +126,7 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
       reply: reply ? { status: reply.status, headers: reply.headers, body: told.slice(0, MAX_TOLD_BODY) } : null,
     });
     if (reply) await play(response, reply, body, { requestId, otherOrigin });
-    else answer(response, 500, `The vector ${name} has ${vector.replies.length} replies.`);
+    else answer(response, 500, `The vector ${name} has ${counted(vector.replies.length, 'reply', 'replies')}.`);
   };
 
   const listener: RequestListener = (request, response) => {

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { counted } from '../../../contract/text.ts';
 import { currentDate, currentTime, performance } from '../../base/runtime.ts';
 import { describeWebhooks, type Instance, liveInstances } from '../../app/instances/registry.ts';
 import { readPageState } from '../../app/deployment/pages.ts';
@@ -97,7 +98,7 @@ const describeInstance = (one: Instance): string => {
 const instances = async (db: Database): Promise<Finding> => {
   const live = await liveInstances(db, currentDate());
   if (live.length === 0) return skipped('No instance was seen in the last minutes.');
-  const message = `${live.length} ${live.length === 1 ? 'instance runs' : 'instances run'}: ${live.map(describeInstance).join(', ')}.`;
+  const message = `${counted(live.length, 'instance runs', 'instances run')}: ${live.map(describeInstance).join(', ')}.`;
   if (live.some(({ webhooks }) => webhooks && webhooks.signed < webhooks.total)) {
     return warning(
       message,
@@ -136,7 +137,7 @@ const backup = async (db: Database): Promise<Finding> => {
   const cure = 'Back up each day: docs/backup.md has a timer for it.';
   if (!last) return warning('No backup was recorded.', cure);
   const hours = Math.floor((currentTime() - last.getTime()) / HOUR_MS);
-  const message = `The last backup is of ${last.toISOString()}, ${hours} hours ago.`;
+  const message = `The last backup is of ${last.toISOString()}, ${counted(hours, 'hour')} ago.`;
   return hours > OLD_BACKUP_HOURS ? warning(message, cure) : ok(message);
 };
 
@@ -146,19 +147,19 @@ const webhookKey = async (config: Config, db: Database): Promise<Finding> => {
   if (total === 0 && !config.recordsEvents) return skipped('Events are off, and there are no webhooks.');
   if (unreadable > 0) {
     return failure(
-      `The secrets of ${unreadable} of ${total} webhooks cannot be decrypted: nothing is sent to them.`,
+      `The secrets of ${unreadable} of ${counted(total, 'webhook')} cannot be decrypted: nothing is sent to them.`,
       'Restore the key that they were encrypted with, beside the others: docs/operations.md tells how.',
     );
   }
   if (!secrets.isOn) {
     return warning(
-      `No webhook can be created, as WEBHOOK_SECRET_KEY is not set${total > 0 ? `; the secrets of ${total} are not encrypted` : ''}.`,
+      `No webhook can be created, as WEBHOOK_SECRET_KEY is not set${total > 0 ? `; the secrets of ${counted(total, 'webhook')} are not encrypted` : ''}.`,
       'Set WEBHOOK_SECRET_KEY: docs/operations.md tells how.',
     );
   }
-  if (outdated === 0) return ok(`The secrets of ${total} webhooks are encrypted with the first key.`);
+  if (outdated === 0) return ok(`The secrets of ${counted(total, 'webhook')} are encrypted with the first key.`);
   return warning(
-    `The secrets of ${outdated} of ${total} webhooks are not encrypted with the first key yet.`,
+    `The secrets of ${outdated} of ${counted(total, 'webhook')} are not encrypted with the first key yet.`,
     'Restart the service, and keep the former keys until then.',
   );
 };

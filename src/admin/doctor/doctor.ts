@@ -1,3 +1,4 @@
+import { counted } from '../../../contract/text.ts';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/database.ts';
 import type { DatabaseObserver, PoolUsage } from '../../base/observer.ts';
@@ -8,9 +9,12 @@ import { serverChecks } from './server.ts';
 
 const consistency = async (db: Database): Promise<Finding> => {
   const { findings, rows } = await reconcileSample(db);
-  if (findings.length === 0) return ok(`What is stored twice agrees in the ${rows} newest rows.`);
+  if (findings.length === 0) return ok(`Stored copies agree in the ${counted(rows, 'newest row')}.`);
   const wrong = findings.map(({ field, total }) => `${total} of ${field}`);
-  return failure(`Among the ${rows} newest rows, these are wrong: ${wrong.join(', ')}.`, 'Run `reconcile --fix`.');
+  return failure(
+    `Among the ${counted(rows, 'newest row')}, these are wrong: ${wrong.join(', ')}.`,
+    'Run `reconcile --fix`.',
+  );
 };
 
 interface ExamineOptions {

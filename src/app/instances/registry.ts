@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { LessThan, MoreThan } from 'typeorm';
+import { counted } from '../../../contract/text.ts';
 import { BackgroundJob } from '../../base/background-job.ts';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Reader } from '../../db/connection.ts';
@@ -126,7 +127,7 @@ export const liveInstances = async (reader: Pick<Reader, 'manager'>, now: Date):
 export const describeWebhooks = ({ webhooks }: Instance): string | undefined => {
   if (webhooks === null || webhooks.total === 0) return undefined;
   const { signed, total } = webhooks;
-  return `sends to ${signed === total ? 'all' : signed === 0 ? 'none' : signed} of ${total} webhooks`;
+  return `sends to ${signed === total ? 'all' : signed === 0 ? 'none' : signed} of ${counted(total, 'webhook')}`;
 };
 
 /** Deletes some rows of instances that ended long ago without removing them. Returns whether there may be more. */

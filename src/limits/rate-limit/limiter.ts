@@ -66,11 +66,6 @@ export class RateLimiter {
     this.#onRefusal = onRefusal;
   }
 
-  /** Every policy that may refuse a caller. */
-  get allPolicies(): readonly Policy[] {
-    return [...Object.values(this.policies), ...this.#shared.site.values(), ...this.#shared.user.values()];
-  }
-
   /** The limit key of a caller with an API key, else of an address. */
   keyOf(caller: KeyHolder | undefined, address: string, note: OnRateLimit): RateLimitKey {
     if (caller) {

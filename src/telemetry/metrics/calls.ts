@@ -1,14 +1,15 @@
 import type { Registry } from 'prom-client';
 import { performance } from '../../base/runtime.ts';
-import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
+import { errorOf, procedures, type Reason } from '../../../contract/index.ts';
 import { type AppError, CallerLeft } from '../../base/errors.ts';
 import type { CallObserver, CallObservation } from '../../base/observer.ts';
+import { fromZero } from './catalogue.ts';
 import { type Count, Numbers, type Distribution, Histograms, register } from './cells.ts';
 
 /** Replaces the names of procedures that do not exist. */
 const UNKNOWN = 'unknown';
-/** The reasons that alerts use. Prometheus detects the increase of a counter only from a value that it has scraped. */
-const OURS = reasons.filter((reason) => errorOf(reason).status >= 500);
+/** The reasons whose counts are exposed from 0 on. */
+const FROM_ZERO = fromZero.calls_total?.['reason'] ?? [];
 
 /** The counts of one procedure. */
 interface CallCells {
@@ -74,18 +75,20 @@ export const callMetrics = (registry: Registry): CallObserver => {
   const outcomes = { made: shared.at('made'), joined: shared.at('joined') };
 
   const countOf = (id: string, reason: Reason): Count => calls.at(id, String(errorOf(reason).status), reason);
-  const cellsOf = (id: string): CallCells => ({
+  const cellsOf = (id: string, possible: readonly Reason[]): CallCells => ({
     id,
     succeeded: calls.at(id, '200', ''),
-    failed: new Map(OURS.map((reason) => [reason, countOf(id, reason)])),
+    failed: new Map(
+      possible.filter((reason) => FROM_ZERO.includes(reason)).map((reason) => [reason, countOf(id, reason)]),
+    ),
     abandoned: abandoned.at(id),
     replayed: replays.at(id),
     duration: durations.at(id),
     input: inputs.at(id),
     answer: answers.at(id),
   });
-  const cells = new Map(procedures.map(({ id }) => [id, cellsOf(id)]));
-  const unknown = cellsOf(UNKNOWN);
+  const cells = new Map(procedures.map((one) => [one.id, cellsOf(one.id, one.reasons)]));
+  const unknown = cellsOf(UNKNOWN, []);
 
   return {
     begin: (procedure = UNKNOWN) => {

@@ -63,6 +63,23 @@ export const catalogue = {
   worker_exits_total: counter('Workers that ended unexpectedly.'),
 };
 
+/**
+ * The counters of alerts, whose series start at 0, by the values of labels where only some do. Prometheus detects an
+ * increase only from a value that it has scraped. Other series of counters and histograms start at their first count.
+ */
+export const fromZero: Partial<Record<keyof typeof catalogue, Readonly<Record<string, readonly string[]>>>> = {
+  http_requests_total: { route: ['trpc', 'mcp'] },
+  calls_total: { reason: ['INTERNAL', 'OUTCOME_UNKNOWN'] },
+  shed_total: {},
+  database_statements_total: {},
+  database_statement_failures_total: {},
+  database_faults_total: {},
+  redis_losses_total: {},
+  webhook_attempts_total: {},
+  buffered_changes_lost_total: {},
+  worker_exits_total: {},
+};
+
 /** Names of metrics of one type. */
 export type NameOf<Type extends MetricDefinition['type']> = {
   [Name in keyof typeof catalogue]: (typeof catalogue)[Name]['type'] extends Type ? Name : never;

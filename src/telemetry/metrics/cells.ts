@@ -3,7 +3,7 @@
  * text from the labels at each observation, which takes a microsecond, and a call has a dozen observations.
  */
 import type { Registry } from 'prom-client';
-import { catalogue, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
+import { catalogue, fromZero, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
 
 const powers = (base: number, from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => base ** (from + index));
@@ -32,7 +32,9 @@ abstract class Family<Cell> {
   /** Called before the cells are read, to update counts that other parts keep. */
   before: (() => void) | undefined;
   readonly #labels: readonly string[];
-  readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+  /** The values of labels whose cells are exposed at 0; undefined if none are. */
+  readonly #fromZero: (typeof fromZero)[keyof typeof fromZero];
+  readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell; isFromZero: boolean }>();
 
   constructor(name: keyof typeof catalogue) {
     const { help, type, labels }: MetricDefinition = catalogue[name];
@@ -40,23 +42,29 @@ abstract class Family<Cell> {
     this.help = help;
     this.type = type;
     this.#labels = labels;
+    this.#fromZero = type === 'gauge' ? {} : fromZero[name];
   }
 
-  /** Returns the cell with these label values, in order. The cell is then exposed, even with a count of 0. */
+  /** Returns the cell with these label values, in order. It is exposed at its first count, or by `fromZero` at once. */
   at(...values: string[]): Cell {
     const key = values.join('\n');
     const known = this.#cells.get(key);
     if (known) return known.cell;
     const labels = Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? '']));
     const cell = this.make();
-    this.#cells.set(key, { labels, cell });
+    const starts = this.#fromZero && Object.entries(this.#fromZero);
+    const isFromZero = starts?.every(([label, some]) => some.includes(labels[label] ?? '')) ?? false;
+    this.#cells.set(key, { labels, cell, isFromZero });
     return cell;
   }
 
   /** For prom-client's registry. */
   get() {
     this.before?.();
-    const values = [...this.#cells.values()].flatMap(({ labels, cell }) => this.samples(labels, cell));
+    const values = [...this.#cells.values()].flatMap(({ labels, cell, isFromZero }) => {
+      const samples = this.samples(labels, cell);
+      return isFromZero || samples.some(({ value }) => value !== 0) ? samples : [];
+    });
     return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
   }
 

@@ -42,9 +42,7 @@ export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const reads = register(registry, new Numbers('coalesced_reads_total'));
   const batches = register(registry, new Numbers('coalesced_batches_total'));
   const faults = register(registry, new Numbers('database_faults_total'));
-  // Prometheus detects the increase of a counter only from a value that it has scraped.
-  for (const counters of [retries, faults]) for (const fault of Object.keys(DATABASE_FAULTS)) counters.at(fault);
-  retries.at('conflict');
+  for (const fault of Object.keys(DATABASE_FAULTS)) faults.at(fault);
   const pools = new Map<string, () => PoolUsage>();
   expose(registry, 'database_connections', (set) => {
     for (const [pool, usage] of pools) {

@@ -68,7 +68,6 @@ export interface MetricSources {
   database: { readonly latest: DatabaseFigures; readonly replicaLags: ReadonlyMap<string, number> };
   /** Undefined if this process counts alone. */
   redis: { readonly isConnected: boolean; readonly losses: number } | undefined;
-  policies: readonly { name: string }[];
   buffers: Readonly<Record<string, BufferedChanges>>;
   tails: { readonly size: number };
   /** The sender of webhooks: its attempts, and its lag if this process delivers. */
@@ -99,7 +98,7 @@ export class Metrics {
   }
 
   /** Exposes the counts of the service's own parts. */
-  addSources({ engine, database, redis, policies, buffers: named, tails, webhooks, lookUps }: MetricSources): void {
+  addSources({ engine, database, redis, buffers: named, tails, webhooks, lookUps }: MetricSources): void {
     const read = (name: NameOf<'counter' | 'gauge'>, set: ReadNumbers): void => expose(this.#registry, name, set);
     read('build_info', (set) => set(1, version, build, process.version, engine));
     this.#addDatabase(database);
@@ -107,7 +106,6 @@ export class Metrics {
       read('redis_available', (set) => set(redis.isConnected ? 1 : 0));
       read('redis_losses_total', (set) => set(redis.losses));
     }
-    for (const { name } of policies) this.#limited.at(name);
     read('event_tails', (set) => set(tails.size));
     read('webhook_attempts_total', (set) => {
       for (const [outcome, n] of Object.entries(webhooks.counts)) set(n, outcome);

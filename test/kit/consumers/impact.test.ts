@@ -162,7 +162,7 @@ describe('impact', () => {
         `          key 1, "laptop" of user u; last sent /sortBy=views on ${DAY}; with python/1.0`,
         'nobody  image.update, the operation: the operation, now nothing',
       ].join('\n'),
-      stderr: 'Of 2 changes, 1 break somebody of 1 consumers, 0 may, and 1 break nobody.',
+      stderr: '2 changes, 1 consumer: 1 change breaks a consumer, 0 may, and 1 breaks none.',
     });
   });
 

@@ -272,7 +272,7 @@ describe('can-i-deploy', () => {
       'another file with the same document',
       ['--from', OLD, '--document', copy],
       YES,
-      'Yes: none of 1 consumers breaks.',
+      'Yes: the one consumer does not break.',
     ],
     [
       'an option twice',

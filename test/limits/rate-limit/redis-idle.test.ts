@@ -59,7 +59,6 @@ describe('a Redis that no call needs for several times the silence of a connecti
     const idle = await open();
     const metrics = new Metrics();
     const none = {
-      policies: [],
       buffers: {},
       tails: { size: 0 },
       webhooks: { counts: { delivered: 0, failed: 0 }, lagSeconds: undefined },

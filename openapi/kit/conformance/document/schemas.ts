@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { show } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import type { Difference, Direction } from './change.ts';
@@ -97,7 +98,7 @@ export const differencesOf = (
     ...differencesOfKeywords(a, b, way, isOlder(documents) ? NOT_IN_3_0 : []),
     ...(isPaired
       ? []
-      : [{ expected: `one of ${a.choices.length} choices`, came: `of ${b.choices.length}`, breaks: true }]),
+      : [{ expected: `one of ${counted(a.choices.length, 'choice')}`, came: `of ${b.choices.length}`, breaks: true }]),
     ...differencesOfDefaults(documents, a, b, way),
   ]);
   /** Compares schemas within these: those of a member, by its name, or of a choice. */
@@ -150,7 +151,7 @@ const differencesOfChoices = (
   // A choice of null with another rule still allows only null.
   const isKnown = (one: string): boolean => old.includes(one) || (isOfNull(one) && old.some(isOfNull));
   const came = old.includes('{}') ? [] : fresh.filter((one) => !isKnown(one));
-  const told = { expected: `one of ${a.options.length} choices`, came: `of ${b.options.length}` };
+  const told = { expected: `one of ${counted(a.options.length, 'choice')}`, came: `of ${b.options.length}` };
   if (x === y && (a.options.length === 0 || b.options.length === 0)) {
     const isLess = b.options.length > 0;
     if (isLess === (way === 'reply')) return [{ ...told, breaks: false }];

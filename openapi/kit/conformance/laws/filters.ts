@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { MAX_PAGE_SIZE, timeRangeDays } from '../../../../contract/index.ts';
 import type { Answer } from '../answer.ts';
 import type { Effects } from '../check.ts';
@@ -85,7 +86,7 @@ const demandEach = <T>(
 const demandAmong = (page: Page, { id }: RecordSummary, by: string): void => {
   const { hasMore, items } = page.output;
   const isFound = hasMore || items.some((item) => item.id === id);
-  page.demand(isFound, `${show(id)} among what ${by} finds`, `${items.length} others`, '/items');
+  page.demand(isFound, `${show(id)} among what ${by} finds`, counted(items.length, 'other'), '/items');
 };
 
 const tagLaws = (list: FilteredList): Effects => {

@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { differenceOf, type Finding, sentenceOf } from '../findings/finding.ts';
 import { type FindingGroup, type FindingPlace, groupsOf } from '../findings/groups.ts';
 import { curlOf } from '../http/curl.ts';
@@ -60,8 +61,6 @@ export const rowsOf = (results: readonly CheckResult[]): string[][] =>
     ...(['passed', 'failed', 'skipped'] as const).map((outcome) => String(countOf(group, outcome))),
   ]);
 
-const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
-
 /** The first few of a list, and the number of the others. */
 const named = (names: readonly string[]): string => {
   const more = names.length - NAMED;
@@ -112,7 +111,7 @@ export const skipLines = (results: readonly CheckResult[]): string[] =>
 export const summaryOf = (results: readonly CheckResult[], seconds: number): string => {
   const faults = groupsOf(results).length;
   return (
-    `${results.length} checks: ${countOf(results, 'passed')} passed, ${countOf(results, 'failed')} failed` +
+    `${counted(results.length, 'check')}: ${countOf(results, 'passed')} passed, ${countOf(results, 'failed')} failed` +
     `${faults === 0 ? '' : ` for ${counted(faults, 'fault')}`}, ` +
     `${countOf(results, 'skipped')} skipped, in ${seconds.toFixed(1)} s.`
   );

@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import { KeyName, keyStates, scopes } from '../../../../contract/index.ts';
 import { auditEnd, systemActor } from '../../../auth/audit/log.ts';
@@ -173,7 +174,7 @@ const revoke = databaseCommand({
     const made = await revokeKey(db, id, currentDate(), systemActor(), withMade);
     note(`Key ${id} is revoked.`);
     if (made === 0) return;
-    const keys = `${made} ${made === 1 ? 'key' : 'keys'} that it made`;
+    const keys = `${counted(made, 'key')} that it made`;
     if (withMade) note(`Revoked, too: ${keys}.`);
     else note(`Still active: ${keys}. Revoke all with: ${PROGRAM} keys revoke ${id} --with-made`);
   },

@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { countsOf, deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
@@ -72,7 +73,7 @@ const suspend = databaseCommand({
   description:
     'Suspends a user: within a second, every instance of the service answers all keys of the user with 401 ' +
     'USER_SUSPENDED. With --hide-content, takes all games and image posts of the user out of lists, searches and ' +
-    'counts as well, a hundred at a time; whoever asks for one gets a 404. Both are undone by unsuspend. Safe while ' +
+    'counts as well, a hundred at a time; requests for one get a 404. Both are undone by unsuspend. Safe while ' +
     'the service runs. If it was interrupted, run it again.',
   input: {
     id: userId,
@@ -83,7 +84,7 @@ const suspend = databaseCommand({
   run: async (db, { id, hideContent, json }) => {
     const hidden = await suspendUser(db, id, systemActor(), { hide: hideContent });
     if (json) printJsonLines([{ id, suspended: true, hidden }]);
-    else note(`User ${id} is suspended.${hideContent ? ` Hid ${hidden} records.` : ''}`);
+    else note(`User ${id} is suspended.${hideContent ? ` Hid ${counted(hidden, 'record')}.` : ''}`);
   },
 });
 
@@ -97,7 +98,10 @@ const unsuspend = databaseCommand({
   run: async (db, { id, json }) => {
     const shown = await unsuspendUser(db, id, systemActor());
     if (json) printJsonLines([{ id, suspended: false, shown }]);
-    else note(`User ${id} is not suspended any more.${shown > 0 ? ` ${shown} records are back.` : ''}`);
+    else
+      note(
+        `User ${id} is not suspended any more.${shown > 0 ? ` ${counted(shown, 'record is', 'records are')} back.` : ''}`,
+      );
   },
 });
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
+import { counted } from '../../../../contract/text.ts';
 import { currentDate, currentTime } from '../../../base/runtime.ts';
 import { record, systemActor } from '../../../auth/audit/log.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
@@ -48,7 +49,7 @@ export const seedCommand = databaseCommand({
     );
     const seconds = ((currentTime() - began) / 1000).toFixed(1);
     print(
-      `Stored ${users} users, ${games} games and ${images} image posts in ${seconds} s ` +
+      `Stored ${counted(users, 'user')}, ${counted(games, 'game')} and ${counted(images, 'image post')} in ${seconds} s ` +
         `(--random-seed ${randomSeed} --until ${until.toISOString().slice(0, 10)}).`,
     );
   },

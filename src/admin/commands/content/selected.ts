@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
 import type { Database } from '../../../db/database.ts';
@@ -35,11 +36,12 @@ interface Change {
 /** Prints the records that filters select and, with `--yes`, changes them in batches. */
 export const onSelected = async (
   db: Database,
-  { removable, words: [, several] }: Named,
+  { removable, words }: Named,
   { yes = false, json, ...filtered }: SelectedOptions,
   select: Select,
   { done, change }: Partial<Change> = {},
 ): Promise<void> => {
+  const [one, several] = [words[0].replace(/^an? /, ''), words[1]];
   const rows: string[][] = [];
   let [found, changed] = [0, 0];
   for await (const records of select(db, removable.kind, await selectionOf(db, filtered))) {
@@ -52,7 +54,11 @@ export const onSelected = async (
   }
   if (!json) printTable(['ID', 'PUBLISHED', 'AUTHOR', 'TITLE'], rows);
   if (done)
-    note(yes ? `${changed} ${several} are ${done}.` : `${found} ${several} would be ${done}: add --yes to do it.`);
+    note(
+      yes
+        ? `${counted(changed, `${one} is`, `${several} are`)} ${done}.`
+        : `${counted(found, one, several)} would be ${done}: add --yes to do it.`,
+    );
 };
 
 export const list = (named: Named) =>

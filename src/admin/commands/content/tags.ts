@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { contentInput } from '../../../../contract/common.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { deleteUnusedTags, findUnusedTags } from '../../moderation/unused-tags.ts';
@@ -60,21 +61,23 @@ const rename = databaseCommand({
     const [into, kinds] = [slugOf(name), [gameKind, imageKind]];
     if (into !== slug && !yes) {
       const records = await countToMerge(db, kinds, { from: slug, into, name });
-      print(`${records} records would get "${into}" for "${printable(slug)}".`);
+      print(`${counted(records, 'record')} would get "${into}" for "${printable(slug)}".`);
       note('Nothing was changed: add --yes to rename it.');
       return;
     }
     if (into !== slug) {
       const { from, moved } = await mergeTags(db, kinds, { from: slug, into, name }, systemActor());
       print(name);
-      note(`It was "${printable(from.name)}". ${moved} records got the slug "${into}" for "${printable(slug)}".`);
+      note(
+        `It was "${printable(from.name)}". ${counted(moved, 'record')} got the slug "${into}" for "${printable(slug)}".`,
+      );
       return;
     }
     const renamed = await renameTag(db, kinds, { slug, name }, undefined, systemActor());
     if (!renamed) throw new CommandError(`There is no tag with the slug "${slug}". Find it with: ${PROGRAM} tags list`);
     const { tag, mended } = renamed;
     print(name);
-    note(`It was "${printable(tag.name)}". Updated the search text of ${mended} records.`);
+    note(`It was "${printable(tag.name)}". Updated the search text of ${counted(mended, 'record')}.`);
   },
 });
 
@@ -82,7 +85,7 @@ const merge = databaseCommand({
   summary: 'have one tag stand in for another',
   description:
     'Shows how many records have the first tag. With --yes, gives them the second one in its place, a hundred at a time. ' +
-    'From then on whoever publishes with the first name gets the second tag and, within a minute, filters by the first ' +
+    'From then on users who publish with the first name get the second tag and, within a minute, filters by the first ' +
     'slug find its records. This cannot be undone. Safe while the service runs. If it was interrupted, run it again.',
   input: {
     from: argument('<from>', 'the slug of the tag that goes, from `tags list`'),
@@ -97,7 +100,10 @@ const merge = databaseCommand({
       ? (await mergeTags(db, kinds, { from, into }, systemActor())).moved
       : await countToMerge(db, kinds, { from, into });
     if (json) printJsonLines([{ from, into, records, merged: yes }]);
-    else print(`${records} records ${yes ? 'got' : 'would get'} "${printable(into)}" for "${printable(from)}".`);
+    else
+      print(
+        `${counted(records, 'record')} ${yes ? 'got' : 'would get'} "${printable(into)}" for "${printable(from)}".`,
+      );
     if (!yes) note(`Merge them with: ${PROGRAM} tags merge ${from} ${into} --yes`);
   },
 });

@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { currentTime } from '../../../base/runtime.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ExportOptions } from '../../transfer/export.ts';
@@ -93,7 +94,7 @@ export const exportCommand = command({
         if (json) print(JSON.stringify(summary));
         else
           note(
-            `Wrote ${records} records in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${bytes} bytes`}.`,
+            `Wrote ${counted(records, 'record')} in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${counted(bytes, 'byte')}`}.`,
           );
       },
       LEAN,

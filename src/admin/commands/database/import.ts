@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { counted } from '../../../../contract/text.ts';
 import { currentTime } from '../../../base/runtime.ts';
 import type { Imported } from '../../transfer/import.ts';
 import { LEAN, capHeap } from '../../transfer/memory.ts';
@@ -35,8 +36,9 @@ async function* metered(chunks: AsyncIterable<Buffer>, advance: (mib: number) =>
 }
 
 const tellOf = ({ users, games, images, existing, bad }: Imported, dryRun: boolean, seconds: number): string =>
-  `${dryRun ? 'Would store' : 'Stored'} ${users} users, ${games} games and ${images} image posts in ${seconds.toFixed(1)} s; ` +
-  `${existing} were there already; ${bad} bad lines.`;
+  `${dryRun ? 'Would store' : 'Stored'} ${counted(users, 'user')}, ${counted(games, 'game')} and ` +
+  `${counted(images, 'image post')} in ${seconds.toFixed(1)} s; ` +
+  `${counted(existing, 'was', 'were')} there already; ${counted(bad, 'bad line')}.`;
 
 export const importCommand = databaseCommand({
   summary: 'store what export wrote',
@@ -82,6 +84,8 @@ export const importCommand = databaseCommand({
         `Nothing after line ${error.imported.lastLine} is stored. Mend the lines, or leave them out with --skip-bad, and run it again.`,
       );
     }
-    throw new CommandError('The last line of an export is missing: the file is incomplete. What it holds is stored.');
+    throw new CommandError(
+      'The last line of an export is missing: the file is incomplete. The records that it holds are stored.',
+    );
   },
 });

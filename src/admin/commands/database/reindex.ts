@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import { currentTime } from '../../../base/runtime.ts';
 import { record, systemActor } from '../../../auth/audit/log.ts';
 import { databaseCommand } from '../shared/command.ts';
@@ -30,6 +31,6 @@ export const reindexCommand = databaseCommand({
     await db.transaction((tx) =>
       record(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
     );
-    print(`Indexed ${records} records in ${((currentTime() - began) / 1000).toFixed(1)} s.`);
+    print(`Indexed ${counted(records, 'record')} in ${((currentTime() - began) / 1000).toFixed(1)} s.`);
   },
 });

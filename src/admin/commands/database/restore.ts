@@ -1,3 +1,4 @@
+import { counted } from '../../../../contract/text.ts';
 import type { CheckResult } from '../../backup/restore.ts';
 import { placeOf } from '../../../app/deployment/place.ts';
 import type { Config } from '../../../config/config.ts';
@@ -29,7 +30,7 @@ const tellOfKey = ({ webhooks: { total, unreadable } }: CheckResult, { place }: 
 const tellOfHold = ({ heldOf, webhooks: { total } }: CheckResult): void => {
   if (heldOf === null || total === 0) return;
   note(
-    `warning: it is of the deployment at ${heldOf}, and this is another one: its ${total} webhooks are held, since receivers would ` +
+    `warning: it is of the deployment at ${heldOf}, and this is another one: its ${counted(total, 'webhook is', 'webhooks are')} held, since receivers would ` +
       `hear from both. If the deployment has moved here for good, run: ${PROGRAM} webhooks resume --here`,
   );
 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { counted } from '../../../../contract/text.ts';
 import { ask } from '../../../../openapi/kit/conformance/http/remote.ts';
 import type { ConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contract as api } from '../../../../contract/index.ts';
@@ -127,7 +128,7 @@ const exportCommand = databaseCommand({
       await writeFile(file, `${JSON.stringify(contract, null, 2)}\n`, { flag: 'wx' });
       written += 1;
     }
-    note(printable(`${folder} has ${written} contracts with the tag ${tag}.`));
+    note(printable(`${folder} has ${counted(written, 'contract')} with the tag ${tag}.`));
   },
 });
 

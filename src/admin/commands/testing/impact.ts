@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { counted } from '../../../../contract/text.ts';
 import { currentDate } from '../../../base/runtime.ts';
 import {
   findContracts,
@@ -47,7 +48,7 @@ const output = {
   tag: tagOption('without either: the contracts in the database that have this tag'),
   json: flag('print one JSON object per change and line'),
   junit: option('<file>', 'also write JUnit XML, with a case for each consumer'),
-  allowUnknown: flag('end with status 0, too, where it cannot be told whether somebody breaks'),
+  allowUnknown: flag('end with status 0, too, where it cannot tell whether a consumer breaks'),
   allowNone: flag('take it for a yes that there is no consumer'),
 };
 
@@ -98,7 +99,7 @@ class ByTestedVersion {
     const document = this.#documentOf(tested);
     if (!document)
       this.#doubt(`${consumer} was tested with ${tested}, whose document is not at hand: name it by --from`);
-    if (needs.length === 0) this.#doubt(`${consumer} says of nothing that it needs it`);
+    if (needs.length === 0) this.#doubt(`${consumer} has a contract without needs`);
     for (const part of unknownParts(contract, document ?? before, now)) {
       this.#doubt(`${consumer} needs ${part}, which neither document has`);
     }
@@ -185,7 +186,7 @@ const report = async (question: Question, known: readonly string[] = []): Promis
   if (names.length === 0 && !question.allowNone) doubts.add('there is no consumer: --allow-none takes that for a yes');
   const broken = changes.filter(({ verdict }) => verdict === 'BREAKS').length;
   const unknown = changes.filter(({ verdict }) => verdict === 'unsure').length;
-  if (broken === 0 && passed.unreadable > 0) throw new CommandError('What cannot be read is no yes.', USAGE);
+  if (broken === 0 && passed.unreadable > 0) throw new CommandError('A contract that cannot be read is no yes.', USAGE);
   for (const doubt of doubts) note(printable(`Cannot tell: ${doubt}.`));
   if (broken > 0) process.exitCode = BROKEN;
   else if (unknown > 0 || doubts.size > 0) {
@@ -203,9 +204,9 @@ export const impactCommand = command({
   summary: 'name whom a new document breaks',
   description:
     'Compares two OpenAPI documents of the gateway, and names each change that may break clients with the consumers that ' +
-    'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if nobody is broken, 1 if ' +
-    'somebody is, 2 for what cannot be read or written, 4 where it cannot tell. What was recorded does not tell what a ' +
-    'consumer reads of a reply: all callers of the operation are named.',
+    'it breaks: by what a deployment has recorded, and by their contracts. Ends with status 0 if no consumer breaks, 1 if ' +
+    'one does, 2 if a file cannot be read or written, 4 where it cannot tell. Recorded calls do not show the members of a ' +
+    'reply that a consumer reads: all callers of the operation are named.',
   input: {
     old: argument('<old>', 'the document that consumers use'),
     fresh: argument<string | undefined>(
@@ -226,7 +227,8 @@ export const impactCommand = command({
     const now = fresh === undefined ? ownDocument() : await readDocument(fresh);
     const { changes, broken, unknown, names } = await report({ ...options, before, now });
     note(
-      `Of ${changes} changes, ${broken} break somebody of ${names} consumers, ${unknown} may, and ${changes - broken - unknown} break nobody.`,
+      `${counted(changes, 'change')}, ${counted(names, 'consumer')}: ${counted(broken, 'change breaks', 'changes break')} a consumer, ` +
+        `${unknown} may, and ${counted(changes - broken - unknown, 'breaks', 'break')} none.`,
     );
   },
 });
@@ -253,8 +255,8 @@ const isSame = ({ document, from }: Deployment, { before, now }: Pick<Question, 
 export const canIDeployCommand = command({
   summary: 'say whether a release breaks a consumer',
   description:
-    'For whoever releases the gateway: whether a document breaks consumers, by their contracts and by what the ' +
-    'deployment has recorded; without files, it asks the database for both. For whoever releases a consumer: whether a ' +
+    'For a release of the gateway: whether a document breaks consumers, by their contracts and by what the ' +
+    'deployment has recorded; without files, it asks the database for both. For a release of a consumer: whether a ' +
     'deployment serves what its contract needs. Ends with status 0 for yes, 1 for no, 2 for what cannot be read or ' +
     'written, 3 if no gateway answers, 4 where it cannot tell.',
   input: {
@@ -281,8 +283,8 @@ export const canIDeployCommand = command({
     const documents = await documentsOf(options);
     const known = isSame(options, documents) ? [`${String(options.document)} ${SAME}`] : [];
     const { broken, unknown, names, doubts } = await report({ ...options, ...documents, days: KEPT_DAYS }, known);
-    if (broken > 0) note(`No: ${broken} changes break somebody.`);
-    else if (unknown + doubts > 0) note(`Cannot tell: ${unknown + doubts} reasons stand above.`);
-    else note(`Yes: none of ${names} consumers breaks.`);
+    if (broken > 0) note(`No: ${counted(broken, 'change breaks', 'changes break')} a consumer.`);
+    else if (unknown + doubts > 0) note(`Cannot tell: ${counted(unknown + doubts, 'reason is', 'reasons are')} above.`);
+    else note(names === 1 ? 'Yes: the one consumer does not break.' : `Yes: none of ${names} consumers breaks.`);
   },
 });

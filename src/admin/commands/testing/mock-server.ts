@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { z } from 'zod';
+import { counted } from '../../../../contract/text.ts';
 import { startMockServer } from '../../../../openapi/kit/mock-server/server.ts';
 import { parseVectors, type Vector } from '../../../../openapi/kit/mock-server/vector.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
@@ -39,7 +40,7 @@ export const mockServerCommand = command({
     const script = readVectors(vectors ?? createRequire(import.meta.url).resolve(OURS));
     const server = await startMockServer(script, port);
     const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-    print(`${script.length} vectors at ${server.url}/vectors`);
+    print(`${counted(script.length, 'vector')} at ${server.url}/vectors`);
     await stopped;
     server.stop();
   },

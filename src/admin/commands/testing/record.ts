@@ -7,7 +7,7 @@ import { version } from '../../../base/version.ts';
 import { parseConsumerContract } from '../../../../contract/consumer-contract.ts';
 import { contractOf, startRecordingProxy } from '../../../../openapi/kit/consumers/recording-proxy.ts';
 import { lengths } from '../../../../contract/limits.ts';
-import { keyless, text } from '../../../../contract/text.ts';
+import { counted, keyless, text } from '../../../../contract/text.ts';
 import { parseBaseUrl, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { argument, command, defaulted, required } from '../shared/command.ts';
 import { CommandError, USAGE } from '../shared/common.ts';
@@ -72,7 +72,7 @@ export const recordCommand = command({
     });
     const unread = contract.needs.filter(({ reads }) => reads === undefined).length;
     note(
-      `${out} has ${contract.needs.length} needs${unread > 0 ? `; ${unread} of them do not say what they read` : ''}.`,
+      `${out} has ${counted(contract.needs.length, 'need')}${unread > 0 ? `; ${counted(unread, 'of them does not say what it reads', 'of them do not say what they read')}` : ''}.`,
     );
   },
 });

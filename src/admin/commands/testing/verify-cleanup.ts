@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { counted } from '../../../../contract/text.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
 import { removableKinds } from '../../moderation/kinds.ts';
 import { noteRecords } from '../../moderation/removal.ts';
@@ -50,7 +51,7 @@ export const verifyCleanupCommand = databaseCommand({
       printJsonLines([{ games, imagePosts: posts, removed: yes }]);
       return;
     }
-    print(`${games} games and ${posts} image posts of verify ${yes ? 'removed' : 'are there'}.`);
+    print(`${counted(games, 'game')} and ${counted(posts, 'image post')} of verify ${yes ? 'removed' : 'are there'}.`);
     if (!yes && games + posts > 0) {
       note(`Remove them with: ${PROGRAM} verify-cleanup${run === undefined ? '' : ` --run ${run}`} --yes`);
     }

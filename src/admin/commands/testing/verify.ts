@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { InvalidArgumentError } from 'commander';
+import { counted } from '../../../../contract/text.ts';
 import { performance } from '../../../base/runtime.ts';
 import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
@@ -158,7 +159,9 @@ const run = async ({
     ];
     print('', ...lines.map(printable));
     if (cleanup === undefined && made.made > 0) {
-      print(`${made.made} records of it stay. Where the database is, this removes them: ${removalOf(made.name)}`);
+      print(
+        `${counted(made.made, 'record of it stays', 'records of it stay')}. Where the database is, this removes them: ${removalOf(made.name)}`,
+      );
     }
   }
   const skipped = countOf(results, 'skipped');
