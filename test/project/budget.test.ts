@@ -17,9 +17,9 @@ const SLACK_OF_FILES = 0.08;
 
 /** Lines of TypeScript. */
 const LINES: Readonly<Record<string, number>> = {
-  contract: 4169,
-  'openapi/kit': 7283,
-  'src/admin': 9802,
+  contract: 4172,
+  'openapi/kit': 7285,
+  'src/admin': 9840,
   'src/app': 1980,
   'src/auth': 1727,
   'src/base': 1541,
@@ -31,16 +31,16 @@ const LINES: Readonly<Record<string, number>> = {
   'src/game': 397,
   'src/http': 2597,
   'src/image': 231,
-  'src/limits': 1462,
+  'src/limits': 1457,
   'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
   'src/site': 1600,
-  'src/telemetry': 1209,
+  'src/telemetry': 1233,
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_695;
+const LINES_OF_TEST = 70_854;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,

@@ -98,7 +98,7 @@ describe('metrics', () => {
     metrics.addSources({
       engine: 'sqlite',
       database: { latest: {}, replicaLags: new Map() },
-      redis: { isThere: true, losses: 0 },
+      redis: { isConnected: true, losses: 0 },
       buffers: { game_views: { size: 0, lost: 0, failures: 0 } },
       tails: { size: 0 },
       webhooks: { counts: { delivered: 0, failed: 0 }, lagSeconds: undefined },
