@@ -99,7 +99,7 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   router.use(guidesRouter(config));
   router.use('/docs/', readOnly, swaggerPage(config));
   router.use(wellKnown(config, now));
-  if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config.brand));
+  if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config));
   router.use(notFoundPage(config));
   return router;
 };
