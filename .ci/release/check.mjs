@@ -199,7 +199,7 @@ try {
     fail('a database is there');
   } catch (error) {
     const hint = `There is no database at ${consumer}/data/content.db`;
-    const command = `To make a new one: npx content-gateway@${version} migrate\n`;
+    const command = `To make a new one: npx --no content-gateway migrate\n`;
     if (!error.stderr?.includes(hint) || !error.stderr.endsWith(command)) throw error;
   }
   console.log('The package serves, verifies, and compiles in a program of its users.');
