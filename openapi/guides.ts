@@ -72,13 +72,14 @@ const passages = (): Record<string, string> => ({
   ),
 });
 
+const block = (...lines: string[]): string => ['```text', ...lines, '```'].join('\n');
+
 /** The lines that install the package of types beside others: `install.trpc`, `install.contract`. */
 const typesLines = async (): Promise<Record<string, string>> => {
   const { types } = (await sdkSettings()).readSettings().packages;
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
   const line = types?.served.replace(/"\$\w+?_URL(.+)"/, `${EXAMPLE_ADDRESS}$1`) ?? '';
   const others = ['zod', '@ts-rest/core'].map((name) => `${name}@${dependencies[name]}`).join(' ');
-  const block = (...lines: string[]): string => ['```text', ...lines, '```'].join('\n');
   return {
     'install.trpc': block('npm install @trpc/client superjson', line),
     'install.contract': block(`npm install ${others}`, line),

@@ -70,7 +70,7 @@ export const installOf = ({ environment, product, version, typescript, python, g
       name: rust.crate,
       file: `rust/${rust.crate}-${version}.crate`,
       served: (address) =>
-        `curl --silent --show-error --fail "${address}/sdks/rust/${rust.crate}-${version}.crate" | tar -xzf - && cargo add --path ${rust.crate}-${version}`,
+        `curl -fsS "${address}/sdks/rust/${rust.crate}-${version}.crate" | tar -xzf - && cargo add --path ${rust.crate}-${version}`,
       published: `${config} && cargo add ${rust.crate}@${version} --registry gateway`,
       registry: 'https://index.crates.io',
       probe: `/${indexPath(rust.crate)}`,

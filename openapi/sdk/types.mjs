@@ -10,6 +10,8 @@ import { readSettings } from './settings.mjs';
 const TRPC = ['openapi/trpc.js', 'openapi/trpc.d.ts'];
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+const run = (command, args) => execFileSync(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+
 /**
  * The declarations of `contract/index`: the routers with their options, which the compiler would write out in full, and what
  * clients need.
@@ -45,6 +47,8 @@ const declarations = (text) =>
     .replaceAll(/^ +/gm, '')
     .replaceAll(/^readonly (message|hint|cause|fix): (?:'.*'|".*");$/gm, 'readonly $1: string;');
 
+const exported = (path) => ({ types: `./${path}.d.ts`, default: `./${path}.js` });
+
 /** The modules that a module declares to import or export from, and theirs, by path. */
 const reachable = (path, texts, seen = new Set()) => {
   if (seen.has(path)) return seen;
@@ -63,10 +67,8 @@ type of its router, for tRPC's clients. The guide to tRPC, at \`/guides/trpc\` o
 
 /**
  * Writes the package into \`artifacts/types\`, from the compiled contract and its declarations.
- *
- * @param run runs a command in the root of the repository
  */
-export const packTypes = (run) => {
+const packTypes = () => {
   const settings = readSettings();
   const { name, version } = settings.packages.types;
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
@@ -84,13 +86,12 @@ export const packTypes = (run) => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), text);
   };
-  for (const file of files.filter((name) => name.endsWith('.js'))) {
+  for (const file of files.filter((path) => path.endsWith('.js'))) {
     write(file, minifySync(read(file), { module: true, compress: true, mangle: true }).code);
   }
-  const texts = new Map(files.filter((name) => name.endsWith('.d.ts')).map((file) => [file, declarations(read(file))]));
+  const texts = new Map(files.filter((path) => path.endsWith('.d.ts')).map((file) => [file, declarations(read(file))]));
   texts.set('contract/index.d.ts', INDEX);
   for (const file of [...reachable('contract/index.d.ts', texts), 'openapi/trpc.d.ts']) write(file, texts.get(file));
-  const exported = (path) => ({ types: `./${path}.d.ts`, default: `./${path}.js` });
   const description = {
     name,
     version,
@@ -118,7 +119,6 @@ export const packTypes = (run) => {
 
 /** Compiles the contract with its declarations, then packs it. */
 export const makeTypes = () => {
-  const run = (command, args) => execFileSync(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   run('npm', ['run', '-s', 'build']);
-  packTypes(run);
+  packTypes();
 };

@@ -128,7 +128,7 @@ const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
 const link = (forms: readonly RegExp[], message: string) =>
   z.string().refine((url) => URL.canParse(url) && forms.some((form) => form.test(url)), message);
 
-/** Whose packages are published, and where: `typescript=https://registry.npmjs.org,go=…`. */
+/** The registries of the published packages, by language: `typescript=https://registry.npmjs.org,go=…`. */
 const registries = z
   .string()
   .transform((list) => list.split(',').map((pair) => pair.trim().split(/=(.*)/, 2)))

@@ -136,7 +136,7 @@ const sendFile = async (path: string, request: Request, response: Response): Pro
   }
 };
 
-/** Lists the folders at `root`, and serves their files. A folder without entries counts as missing, but for the root. */
+/** Lists the folders at `root`, and serves their files. A folder without entries counts as missing, except the root. */
 const filesAt = (root: string, config: Config): RequestHandler => {
   const setPolicy = pagePolicy();
   const pageOf = (request: Request, place: readonly string[], items: readonly string[]): string => {

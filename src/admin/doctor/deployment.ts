@@ -201,6 +201,8 @@ const place = async (config: Config, db: Database): Promise<Finding> => {
   );
 };
 
+const languagesOf = (list: typeof packages): string => list.map(([language]) => language).join(', ') || 'none';
+
 const sdks = async (config: Config): Promise<Finding> => {
   const published = packages.filter(([language]) => config.sdkPackages[language] !== undefined);
   const faults = await Promise.all(
@@ -209,9 +211,10 @@ const sdks = async (config: Config): Promise<Finding> => {
   const found = faults.filter((fault) => fault !== undefined);
   if (found.length > 0) return failure(found.join(' '), 'Publish the package, or correct SDK_PACKAGES.');
   const served = packages.filter(([, one]) => isServed(config, one));
-  const namesOf = (list: typeof packages): string => list.map(([language]) => language).join(', ') || 'none';
   if (served.length + published.length === 0) return skipped('No package of an SDK is served or published.');
-  return ok(`Packages of SDKs that are published: ${namesOf(published)}; served at /sdks/: ${namesOf(served)}.`);
+  return ok(
+    `Packages of SDKs that are published: ${languagesOf(published)}; served at /sdks/: ${languagesOf(served)}.`,
+  );
 };
 
 /** Checks of the settings, this machine and the instances, in this order. */

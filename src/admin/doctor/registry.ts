@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { timeoutSignal } from '../../base/runtime.ts';
 import type { Package } from '../../site/install.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -19,7 +20,7 @@ const digestOf = async (path: string, kind: string): Promise<string | undefined>
 };
 
 /**
- * Asks a registry for a package: the version must be there and, if the package is in `folder` as well, be the same file. Another
+ * Asks a registry for a package. The version must be there and, if `folder` has the package, be the same file: another
  * owner may have registered the name. Returns the fault in a sentence.
  */
 export const faultOfPublished = async (
@@ -30,7 +31,7 @@ export const faultOfPublished = async (
   const which = `${name} ${version}`;
   let reply: Response;
   try {
-    reply = await fetch(registry + probe, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    reply = await fetch(registry + probe, { signal: timeoutSignal(TIMEOUT_MS) });
   } catch (error) {
     return `${registry} does not answer: ${(error as Error).message}.`;
   }
