@@ -19,11 +19,11 @@ const SLACK_OF_FILES = 0.08;
 const LINES: Readonly<Record<string, number>> = {
   contract: 4141,
   'openapi/kit': 7283,
-  'src/admin': 9717,
+  'src/admin': 9780,
   'src/app': 1977,
   'src/auth': 1727,
-  'src/base': 1541,
-  'src/config': 612,
+  'src/base': 1543,
+  'src/config': 640,
   'src/consumers': 978,
   'src/content': 3617,
   'src/db': 6990,
@@ -35,12 +35,12 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
-  'src/site': 1502,
+  'src/site': 1603,
   'src/telemetry': 1263,
   'src/user': 383,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_057;
+const LINES_OF_TEST = 70_360;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
