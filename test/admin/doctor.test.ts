@@ -169,12 +169,12 @@ describe('doctor', () => {
     mkdirSync(dirname(join(folder, one.file)), { recursive: true });
     writeFileSync(join(folder, one.file), 'ours');
     const digest = createHash('sha512').update('ours').digest('base64');
-    const documents = [
-      ['ours', { dist: { integrity: `sha512-${digest}` } }],
-      ['other', { dist: { integrity: 'sha512-other' } }],
-    ].map(([name, document]) => [`/${String(name)}${one.probe}`, JSON.stringify(document)] as const);
+    const documents: Record<string, string> = {
+      [`/ours${one.probe}`]: `{"dist": {"integrity": "sha512-${digest}"}}`,
+      [`/other${one.probe}`]: '{"dist": {"integrity": "sha512-other"}}',
+    };
     const registry = createServer(({ url }, response) => {
-      const found = documents.find(([path]) => path === url)?.[1];
+      const found = documents[url ?? ''];
       response.writeHead(found === undefined ? 404 : 200).end(found);
     }).listen(0, '127.0.0.1');
     await once(registry, 'listening');

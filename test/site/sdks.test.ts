@@ -219,7 +219,6 @@ describe('the line that installs a package', () => {
       expect(text).toMatch(/^# content-gateway-client: not at \/sdks\/ of this service/m);
       expect(text).not.toContain('/sdks/java<');
       expect(text).not.toContain('/sdks/typescript/');
-      expect(text).toContain(`${AT_HOST}`);
     },
   );
 
