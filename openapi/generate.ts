@@ -14,10 +14,10 @@ const VERSIONED = [
   ['docs/contracts.md', /(?<="contract": ")[\d.]+/g],
   ['docs/consumers.md', /(?<="contract": ")[\d.]+/g],
   ['deploy/ci/compose.yaml', /(?<=:-content-gateway:)[\d.]+/g],
+  ...['README.md', 'docs/ci.md', 'docs/contracts.md'].map(
+    (path) => [path, /(?<=\/content-gateway-)[\d.]+(?=\.tgz)/g] as const,
+  ),
 ] as const;
-/** The places that name the newest package of the major version. */
-const MAJOR_VERSION = /(?<=\bcontent-gateway@)\d+\b/g;
-const OF_MAJOR_VERSION = ['action.yml', 'github-workflow.yml', 'gitlab.yml'].map((name) => `deploy/ci/${name}`);
 
 const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -28,8 +28,6 @@ for (const [path, text] of await filledGuides()) writeFileSync(path, text);
 const replace = (path: string, place: RegExp, text: string): void =>
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(place, text));
 for (const [path, place] of VERSIONED) replace(path, place, version);
-for (const path of [...OF_MAJOR_VERSION, 'docs/ci.md', 'docs/contracts.md'])
-  replace(path, MAJOR_VERSION, version.split('.', 1).join());
 // Last, since the guides depend on all of this. The folder stays: a build checks for new names in openapi/.
 for (const name of readdirSync('openapi/guides')) rmSync(`openapi/guides/${name}`);
 for (const [path, text] of guideFiles()) writeFileSync(path, text);

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { facts } from './facts.ts';
+import { EXAMPLE_ADDRESS } from './guide-links.ts';
 
 // The derived parts of docs/*.md: the text between `<!-- NAME -->` and `<!-- / -->` is the part NAME.
 // test/docs/sandbox-page.test.ts derives the part `sandbox` from the sandbox's data.
@@ -10,11 +11,19 @@ import { facts } from './facts.ts';
 const PART = /<!-- ((?!sandbox )[\w.-]+) -->[^]*?<!-- \/ -->/g;
 const LANGUAGES = { typescript: 'TypeScript', python: 'Python', go: 'Go', java: 'Java', rust: 'Rust' };
 
+/** The settings of the SDKs. */
+interface Settings {
+  packages: Record<string, { served: string }>;
+}
+
 /** The members of `openapi/sdk/settings.mjs` used here. */
 interface SdkSettings {
-  readSettings: () => unknown;
-  settingAt: (settings: unknown, path: string) => string;
+  readSettings: () => Settings;
+  settingAt: (settings: Settings, path: string) => string;
 }
+
+const sdkSettings = async (): Promise<SdkSettings> =>
+  (await import(pathToFileURL(resolve('openapi/sdk/settings.mjs')).href)) as SdkSettings;
 
 /** The section of a Markdown text below a heading, up to the next one of its depth. @throws Error if it is missing */
 const section = (text: string, heading: string): string => {
@@ -36,8 +45,7 @@ const section = (text: string, heading: string): string => {
 
 /** The README of each SDK, by its language, under its published names. */
 const sdkReadmes = async (): Promise<[language: string, text: string][]> => {
-  const path = pathToFileURL(resolve('openapi/sdk/settings.mjs')).href;
-  const { readSettings, settingAt } = (await import(path)) as SdkSettings;
+  const { readSettings, settingAt } = await sdkSettings();
   const settings = readSettings();
   return Object.keys(LANGUAGES).map((language) => {
     const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8')
@@ -64,10 +72,25 @@ const passages = (): Record<string, string> => ({
   ),
 });
 
+const block = (...lines: string[]): string => ['```text', ...lines, '```'].join('\n');
+
+/** The lines that install the package of types beside others: `install.trpc`, `install.contract`. */
+const typesLines = async (): Promise<Record<string, string>> => {
+  const { types } = (await sdkSettings()).readSettings().packages;
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
+  const line = types?.served.replace(/"\$\w+?_URL(.+)"/, `${EXAMPLE_ADDRESS}$1`) ?? '';
+  const others = ['zod', '@ts-rest/core'].map((name) => `${name}@${dependencies[name]}`).join(' ');
+  return {
+    'install.trpc': block('npm install @trpc/client superjson', line),
+    'install.contract': block(`npm install ${others}`, line),
+  };
+};
+
 /** All parts that guides may have, by name. */
 const parts = async (): Promise<Record<string, string>> => ({
   ...facts,
   ...passages(),
+  ...(await typesLines()),
   ...(await quickStarts()),
 });
 
@@ -98,5 +121,6 @@ export const filledGuides = async (): Promise<[path: string, text: string][]> =>
     `openapi/sdk/${language}/README.md`,
     text,
   ]);
-  return [...guides, ...readmes];
+  const { packages } = (await sdkSettings()).readSettings();
+  return [...guides, ...readmes, ['openapi/install.json', `${JSON.stringify(packages, null, 2)}\n`]];
 };

@@ -25,7 +25,7 @@ import { filesIn } from './files.mjs';
 const repository = join(import.meta.dirname, '../..');
 const { version, dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
 /** The SDKs' packages are made by another step, too. */
-const PARTS = process.env.RELEASE_PARTS || 'npm,documents';
+const PARTS = process.env.RELEASE_PARTS || 'types,npm,documents';
 const CONSUMER = join(repository, 'test/clients/package');
 /** Of which each must be there: what is missing in a release is missing here. */
 const PATHS = [
@@ -135,7 +135,7 @@ const compile = (folder) => {
 };
 
 /** Does in a clone and an empty folder what docs/trpc.md prints on the contract, against a sandbox. */
-const followGuide = async (clone) => {
+const followGuide = async (clone, types) => {
   const guide = readFileSync(join(clone, 'docs/trpc.md'), 'utf8').split('## The contract\n')[1].split('\n## ')[0];
   const [install, settings, program] = [...guide.matchAll(/^```\w+\n([^]*?)^```$/gm)].map(([, lines]) => lines);
   if (!install.includes(`@ts-rest/core@${dependencies['@ts-rest/core']}\n`))
@@ -145,11 +145,8 @@ const followGuide = async (clone) => {
   run('npm', ['pack', '--silent', '--ignore-scripts=false', '--pack-destination', packed], clone);
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), settings);
-  run(
-    'sh',
-    ['-c', install.replace(' content-gateway ', ` ${join(packed, `content-gateway-${version}.tgz`)} `)],
-    folder,
-  );
+  run('sh', ['-c', install.replace(/\S+\/sdks\/types\/\S+/, types)], folder);
+  run('npm', ['install', '--ignore-scripts', join(packed, `content-gateway-${version}.tgz`)], folder);
   await withService(folder, ['npx', 'content-gateway', 'serve', '--sandbox'], (base) => {
     writeFileSync(join(folder, 'program.ts'), program.replace('http://localhost:3000', base));
     run('node', [join(repository, 'node_modules/typescript/bin/tsc')], folder);
@@ -177,17 +174,25 @@ try {
   run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], out);
 
   run('git', ['checkout', '--quiet', '.'], join(temporary, 'one'));
-  await followGuide(join(temporary, 'one'));
+  const types = join(out, `sdk/types/content-gateway-types-${version}.tgz`);
+  await followGuide(join(temporary, 'one'), types);
 
   const archive = join(out, `content-gateway-${version}.tgz`);
   const consumer = join(temporary, 'consumer');
   cpSync(CONSUMER, consumer, { recursive: true });
-  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', archive], consumer);
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', archive, types], consumer);
+  // The same programs, with the package of types.
+  for (const name of ['contract', 'trpc']) {
+    const program = readFileSync(join(CONSUMER, `${name}.ts`), 'utf8');
+    writeFileSync(join(consumer, `${name}-types.ts`), program.replace("'content-gateway/", "'content-gateway-types/"));
+  }
   compile(consumer);
   await withService(consumer, ['npx', 'content-gateway', 'serve', '--sandbox'], (base) => {
     for (const [program, said] of [
       ['contract', 'false'],
       ['trpc', 'GAME_NOT_FOUND'],
+      ['contract-types', 'false'],
+      ['trpc-types', 'GAME_NOT_FOUND'],
     ]) {
       const printed = run('node', [`out/${program}.js`, base], consumer);
       if (!printed.endsWith(` ${said}\n`)) fail(`${program} printed ${printed}`);
@@ -199,7 +204,7 @@ try {
     fail('a database is there');
   } catch (error) {
     const hint = `There is no database at ${consumer}/data/content.db`;
-    const command = `To make a new one: npx content-gateway@${version} migrate\n`;
+    const command = `To make a new one: npx --no content-gateway migrate\n`;
     if (!error.stderr?.includes(hint) || !error.stderr.endsWith(command)) throw error;
   }
   console.log('The package serves, verifies, and compiles in a program of its users.');

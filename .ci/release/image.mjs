@@ -1,7 +1,7 @@
 // The image as an OCI archive, for each platform that its base has, its SBOM, and manifests for Kubernetes that name it by its digest.
 // The Dockerfile is built by buildah, which needs no daemon.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parseDocument } from 'yaml';
@@ -70,9 +70,12 @@ const pick = (object, names) =>
   Object.fromEntries(names.flatMap((name) => (object[name] ? [[name, object[name]]] : [])));
 
 /** Builds the image for each platform. @returns the folders of what buildah pushed, by architecture */
-const build = ({ base, checkOut, work, commit, seconds }) => {
+const build = ({ base, checkOut, copy, work, commit, seconds }) => {
   const context = join(work, 'context');
   checkOut(context);
+  // The packages that the service serves, if this release has them.
+  const sdks = join(copy, 'build/sdk/artifacts');
+  if (existsSync(sdks)) cpSync(sdks, join(context, 'build/sdk/artifacts'), { recursive: true });
   const storage = ['--root', join(work, 'storage'), '--runroot', join(work, 'run')];
   // There, since the path of a base becomes a name, which must be in lower case.
   const options = { cwd: work, stdio: ['ignore', process.stderr, process.stderr] };

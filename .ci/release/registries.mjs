@@ -250,6 +250,7 @@ const parts = {
   },
   npm: ({ files, cwd }) => files(/^[^/]+-\d[\d.]+\.tgz$/).map((file) => npmPackage(file, cwd())),
   typescript: ({ files, cwd }) => files(/^sdk\/typescript\/.+\.tgz$/).map((file) => npmPackage(file, cwd())),
+  types: ({ files, cwd }) => files(/^sdk\/types\/.+\.tgz$/).map((file) => npmPackage(file, cwd())),
   go: ({ folder, files, cwd, time }) =>
     files(/^sdk\/go\/.+\.zip$/).map(() => goModule(join(folder, 'sdk/go'), cwd(), time)),
   image: ({ files, cwd, version }) => files(/^[^/]+\.oci\.tar$/).map((file) => image(file, cwd(), version)),

@@ -30,11 +30,15 @@ import { packSdk } from './sdks.mjs';
 const root = join(import.meta.dirname, '../..');
 const languages = languagesNamed([]);
 
+/** The packages that a gateway serves at `/sdks/`. */
+const SDKS = [...languages.map(({ name }) => name), 'types'];
+
 /** What a release has, and how each is made. */
 const parts = {
+  // First, since the service serves them.
+  ...Object.fromEntries(SDKS.map((name) => [name, (work) => packSdk(name, work)])),
   npm: packService,
   documents: writeDocuments,
-  ...Object.fromEntries(languages.map(({ name }) => [name, (work) => packSdk(name, work)])),
   image: packImage,
 };
 /** What each part takes that a machine may lack. */
@@ -157,7 +161,12 @@ try {
   if (wanted.some((name) => name !== 'image')) run('npm', 'run', '-s', 'build');
   const said = {};
   const given = { copy, out: made, run, checkOut, temporary, commit, seconds, base, imageName };
-  for (const name of wanted) Object.assign(said, await parts[name](given));
+  const lacking = SDKS.filter((name) => !wanted.includes(name));
+  if (lacking.length > 0 && wanted.some((name) => ['npm', 'image'].includes(name))) {
+    console.error(`!!! The service has no packages for its /sdks/ of ${lacking.join(', ')}: they are not made here.`);
+  }
+  for (const name of Object.keys(parts).filter((part) => wanted.includes(part)))
+    Object.assign(said, await parts[name](given));
   writeSums(made, said);
   // On the file system of the target, so that it appears at once.
   mkdirSync(dirname(target), { recursive: true });

@@ -34,6 +34,13 @@ const ecosystems = {
         ([, group, artifact]) => ({ name: `${group}/${artifact}`, range: /<jackson\.version>(.+)</.exec(text)[1] }),
       ),
   },
+  // Its users bring what it needs.
+  types: {
+    type: 'npm',
+    nameOf: ({ packages }) => packages.types.name,
+    file: 'package.json',
+    wanted: (text) => Object.entries(JSON.parse(text).peerDependencies).map(([name, range]) => ({ name, range })),
+  },
   rust: {
     type: 'cargo',
     nameOf: ({ rust }) => rust.crate,
@@ -71,11 +78,9 @@ const sbomOf = (language, source) => {
   };
 };
 
-/** Generates and packs one, of a copy of the repository. */
+/** Generates and packs one, or the types, of a copy of the repository. */
 export const packSdk = (language, { copy, out, run }) => {
-  run(process.execPath, 'openapi/sdk/generate.mjs', language);
-  // What is in the crate is compiled by `npm run test:sdk`.
-  run(join(copy, 'openapi/sdk', language, 'package'), ...(language === 'rust' ? ['--no-verify'] : []));
+  run(process.execPath, 'openapi/sdk/generate.mjs', '--package', language);
   const build = join(copy, 'build/sdk');
   const folder = join(out, 'sdk', language);
   mkdirSync(folder, { recursive: true });

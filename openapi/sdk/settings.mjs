@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installOf } from './install.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -34,14 +35,15 @@ export const goModuleOf = (module, version) => {
 /**
  * The settings, with `version`, that of the SDKs, `contract`, that of the document, `key.prefix`, with which API keys begin, and
  * `rust.library`, by which programs know the crate; from major version 2 on, `go.module` ends with it, as Go demands; the path of `licenseFile`, which is written from
- * where the settings are, is absolute.
+ * where the settings are, is absolute. `install` has the line that installs each package from a gateway, and `packages` all of
+ * install.mjs.
  */
 export const readSettings = () => {
   const file = process.env.SDK_SETTINGS || here('settings.json');
   const settings = read(file);
   const { info, components } = read(join(process.env.SDK_DOCUMENTS || here('../'), 'openapi.json'));
   const version = sdkVersionOf(info.version, settings.revision);
-  return {
+  const named = {
     ...settings,
     licenseFile: resolve(dirname(file), settings.licenseFile),
     go: { ...settings.go, module: goModuleOf(settings.go.module, version) },
@@ -50,6 +52,9 @@ export const readSettings = () => {
     key: { prefix: components.securitySchemes.ApiKey.bearerFormat.split('[')[0] },
     version,
   };
+  const packages = installOf(named);
+  const install = Object.fromEntries(Object.entries(packages).map(([language, { served }]) => [language, served]));
+  return { ...named, packages, install };
 };
 
 /** The value at `go.module`. @throws Error if there is none */

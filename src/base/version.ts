@@ -28,7 +28,9 @@ const programOf = (file: string, called: string): string => {
   if (!file.includes('/node_modules/')) return 'npm run -s cli --';
   // npm puts global commands into a folder of the PATH, and commands of a project into `.bin`.
   const isGlobal = basename(called) === 'content-gateway' && basename(dirname(called)) !== '.bin';
-  return isGlobal ? 'content-gateway' : `npx content-gateway@${version}`;
+  if (isGlobal) return 'content-gateway';
+  // npx looks nowhere else: a registry may have another package of this name. It keeps what it has fetched in `_npx`.
+  return called.includes('/_npx/') ? called : 'npx --no content-gateway';
 };
 
 /** The command that starts the command line: in a clone or an unpacked release, or from the npm package. */

@@ -96,8 +96,10 @@ export interface Config {
   brand: Brand;
   /** The operator's own way to give out keys: a `mailto:` or http(s) URL. */
   keyRequestUrl: string | undefined;
-  /** The folder of the SDK packages that the service offers for download. */
+  /** The folder of the packages at `/sdks/`, which may be missing; undefined without this page. */
   sdksDir: string | undefined;
+  /** The registries of the published packages, by language. */
+  sdkPackages: Readonly<Record<string, string>>;
   /** The names of the variables that are set. */
   given: readonly string[];
   /** Variables that resemble misspelled settings, or are not used. */
@@ -242,7 +244,8 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
       source: data.SOURCE_URL,
     },
     keyRequestUrl: data.KEY_REQUEST_URL,
-    sdksDir: data.SDKS_DIR,
+    sdksDir: data.SDKS_DIR === 'off' ? undefined : data.SDKS_DIR,
+    sdkPackages: data.SDK_PACKAGES,
     given: given.map(([name]) => name).filter((name) => known.includes(name)),
     strays,
     sandbox: false,

@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { checkAddress, DEFAULT_DATABASE_URL, hasUnencoded, ILL_FORMED } from '../db/address.ts';
@@ -116,12 +118,28 @@ const isFolder = (path: string): boolean => {
   }
 };
 
+/** The packages that a service may tell how to install. */
+const SDKS = ['typescript', 'python', 'go', 'java', 'rust', 'types'];
+
 const WEB_ADDRESS = /^https?:\/\/[^\s/]/i;
 const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
 
 /** A link that the published pages and the document may contain. */
 const link = (forms: readonly RegExp[], message: string) =>
   z.string().refine((url) => URL.canParse(url) && forms.some((form) => form.test(url)), message);
+
+/** The registries of the published packages, by language: `typescript=https://registry.npmjs.org,go=…`. */
+const registries = z
+  .string()
+  .transform((list) => list.split(',').map((pair) => pair.trim().split(/=(.*)/, 2)))
+  .refine(
+    (pairs) =>
+      pairs.every(([name = '', url = '']) => SDKS.includes(name) && WEB_ADDRESS.test(url) && !/[\s"'<>\\$`]/.test(url)),
+    `must be a list such as typescript=https://registry.npmjs.org, with the names ${SDKS.join(', ')}`,
+  )
+  .transform((pairs): Readonly<Record<string, string>> =>
+    Object.fromEntries(pairs.map(([name, url = '']) => [name, url.replace(/\/+$/, '')])),
+  );
 
 /** A person, as the audit log names them. */
 export const auditActor = z
@@ -130,6 +148,9 @@ export const auditActor = z
   .min(1, 'must not be blank')
   .max(100, 'must have at most 100 characters')
   .regex(/^\P{Cc}*$/u, 'must be one line without control characters');
+
+/** The packages in a release, or those that `npm run sdk` has made. */
+const DEFAULT_SDKS_DIR = join(dirname(createRequire(import.meta.url).resolve('#package')), 'build/sdk/artifacts');
 
 /** The variables of the service. */
 export const variables = z.object({
@@ -209,7 +230,11 @@ export const variables = z.object({
   ).optional(),
   BRAND_TERMS: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
   SOURCE_URL: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
-  SDKS_DIR: z.string().refine(isFolder, 'must be the path of a folder that is there').optional(),
+  SDKS_DIR: z
+    .string()
+    .refine((path) => path === 'off' || isFolder(path), 'must be off or the path of a folder that is there')
+    .default(DEFAULT_SDKS_DIR),
+  SDK_PACKAGES: registries.default({}),
 });
 
 /** The names of all variables that the service reads. */

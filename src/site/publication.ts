@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { escapeHtml } from './html.ts';
 
 /** The settings that the pages depend on. */
-export type Publication = Pick<Config, 'brand' | 'keyRequestUrl' | 'publicUrl' | 'sandbox' | 'sdksDir'>;
+export type Publication = Pick<Config, 'brand' | 'keyRequestUrl' | 'publicUrl' | 'sandbox' | 'sdkPackages' | 'sdksDir'>;
 
 /** A service with a public address or a contact is a deployment; any other may be the reader's own. */
 export const kindOf = ({ brand, publicUrl, sandbox }: Publication): 'sandbox' | 'deployment' | 'own' => {

@@ -2,13 +2,28 @@ import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { Brand } from '../config/config.ts';
+import type { Brand, Config } from '../config/config.ts';
 import { assertMethod } from '../http/middleware/preconditions.ts';
-import { escapeHtml } from './html.ts';
+import { baseOf } from './base.ts';
+import { codeBlock, escapeHtml } from './html.ts';
+import { installLine, isServed, packages } from './install.ts';
 import { htmlPage } from './page.ts';
 import { leadToFolder, pagePolicy } from './serve.ts';
 
 const PATH = '/sdks/';
+
+/** The names of the languages on the page. */
+const NAMES: Readonly<Record<string, string>> = {
+  typescript: 'TypeScript',
+  python: 'Python',
+  go: 'Go',
+  java: 'Java',
+  rust: 'Rust',
+  types: 'Types for ts-rest and tRPC',
+};
+const HOW_TO_MAKE =
+  'Not all packages are here. In a clone of the repository, `npm run sdk` makes them, and the service started there serves them.';
+const UP = '<li><a href="../">../</a></li>';
 
 /** The media types of files in packages that Express does not know. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -73,22 +88,29 @@ const itemsOf = async (root: string, names: readonly string[]): Promise<string[]
   return entries.flatMap(([name, entry]) => (entry === undefined ? [] : [item(name, entry)]));
 };
 
-const listPage = (path: string, names: readonly string[], items: readonly string[], brand: Brand): string => {
-  const title = ['SDKs', ...names].join('/');
-  const up = names.length === 0 ? '' : '<li><a href="../">../</a></li>\n';
-  return htmlPage(
+/** A heading and a line for each package that can be installed, and what to do about the others. */
+const installText = (config: Config, base: string): string => {
+  const known = packages.filter(([language, one]) => isServed(config, one) || config.sdkPackages[language]);
+  const lines = known.map(([language, one]) => {
+    const line = installLine(config, language, one).replace(/\$\w+?_URL/, () => base);
+    return `<h2>${NAMES[language]}</h2>\n${codeBlock(escapeHtml(line))}`;
+  });
+  const rest = known.length === packages.length ? '' : `<p>${escapeHtml(HOW_TO_MAKE)}</p>`;
+  return `<p>The <a href="../guides/sdks">guide to the SDKs</a> has a quick start for each language.</p>
+${[...lines, rest].join('\n')}`;
+};
+
+const listPage = (path: string, title: string, before: string, items: readonly string[], brand: Brand): string =>
+  htmlPage(
     {
       path,
       title,
       description: 'Packages of the SDKs, to install from here.',
       main: `<h1>${escapeHtml(title)}</h1>
-<ul>
-${up}${items.join('\n')}
-</ul>`,
+${before}${items.length === 0 ? '' : `<ul>\n${items.join('\n')}\n</ul>`}`,
     },
     brand,
   );
-};
 
 /** Sends a file piece by piece. A client that has it gets 304. */
 const sendFile = async (path: string, request: Request, response: Response): Promise<void> => {
@@ -114,36 +136,44 @@ const sendFile = async (path: string, request: Request, response: Response): Pro
   }
 };
 
-/** Lists the folders at `root`, and serves their files. A folder without entries counts as missing. */
-const filesAt = (root: string, brand: Brand): RequestHandler => {
+/** Lists the folders at `root`, and serves their files. A folder without entries counts as missing, except the root. */
+const filesAt = (root: string, config: Config): RequestHandler => {
   const setPolicy = pagePolicy();
+  const pageOf = (request: Request, place: readonly string[], items: readonly string[]): string => {
+    const title = ['SDKs', ...place].join('/');
+    const isRoot = place.length === 0;
+    const base = baseOf(request, config) ?? `http://localhost:${config.port}`;
+    const before = isRoot ? installText(config, base) : '';
+    return listPage(request.path, title, before, isRoot ? items : [UP, ...items], config.brand);
+  };
   return async (request, response, next) => {
     const names = request.path.startsWith(PATH) ? namesOf(request.path) : [];
     const endsInSlash = names.at(-1) === '';
     const place = endsInSlash ? names.slice(0, -1) : names;
     const entry = names.length === 0 ? undefined : await entryAt(root, place);
-    const items = entry?.isFolder ? await itemsOf(root, place) : undefined;
-    if (!entry || (endsInSlash && !items) || items?.length === 0) {
+    const isRoot = names.length === 1 && endsInSlash;
+    const items = entry?.isFolder ? await itemsOf(root, place) : isRoot ? [] : undefined;
+    if (!isRoot && (!entry || (endsInSlash && !items) || items?.length === 0)) {
       next();
       return;
     }
     assertMethod(request, response, ['GET', 'HEAD']);
-    if (!items) await sendFile(join(root, entry.path), request, response);
+    if (!items && entry) await sendFile(join(root, entry.path), request, response);
     else if (endsInSlash) {
       setPolicy(request, response, () => {
         response
           .set('Cache-Control', 'no-cache')
           .type('html')
-          .send(listPage(request.path, place, items, brand));
+          .send(pageOf(request, place, items ?? []));
       });
     } else response.redirect(`${encodeURIComponent(place.at(-1) as string)}/`);
   };
 };
 
-/** `/sdks/`: the packages of the SDKs, in a folder of the operator's. */
-export const sdkFiles = (root: string, brand: Brand): Router => {
+/** `/sdks/`: how to install the packages of the SDKs, and those in a folder. */
+export const sdkFiles = (root: string, config: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   leadToFolder(router, PATH);
-  router.use(filesAt(root, brand));
+  router.use(filesAt(root, config));
   return router;
 };

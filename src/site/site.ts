@@ -103,7 +103,7 @@ export const site = (c: Parameters<typeof invitationPage>[0]): Router => {
   router.use(wellKnown(config, now));
   // The keys of a sandbox are public.
   if (!config.sandbox) router.use(invitationPage(c));
-  if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config.brand));
+  if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config));
   router.use(notFoundPage(config));
   return router;
 };

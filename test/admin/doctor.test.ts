@@ -3,13 +3,19 @@
  * @tier fast
  * @serverTier long
  */
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../src/admin/doctor/check.ts';
 import { redisSpeed } from '../../src/admin/doctor/deployment.ts';
 import { release } from '../../src/base/version.ts';
+import { packages } from '../../src/site/install.ts';
 import { startApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
@@ -61,6 +67,7 @@ describe('doctor', () => {
       // None was made.
       backup: 'warning',
       mode: 'ok',
+      SDKs: expect.stringMatching(/^(ok|skipped)$/),
       consistency: 'ok',
     });
     expect(found['instances']?.message).toContain(`1 instance runs: ${release} on `);
@@ -154,6 +161,41 @@ describe('doctor', () => {
       health: 'warning',
       message: expect.stringContaining(`${keyFile}: other`),
     });
+  });
+
+  test('asks registries for the packages that are published, and for the same bytes', async () => {
+    const [, one] = packages.find(([name]) => name === 'typescript')!;
+    const folder = mkdtempSync(join(tmpdir(), 'content-gateway-doctor-'));
+    mkdirSync(dirname(join(folder, one.file)), { recursive: true });
+    writeFileSync(join(folder, one.file), 'ours');
+    const digest = createHash('sha512').update('ours').digest('base64');
+    const documents: Record<string, string> = {
+      [`/ours${one.probe}`]: `{"dist": {"integrity": "sha512-${digest}"}}`,
+      [`/other${one.probe}`]: '{"dist": {"integrity": "sha512-other"}}',
+    };
+    const registry = createServer(({ url }, response) => {
+      const found = documents[url ?? ''];
+      response.writeHead(found === undefined ? 404 : 200).end(found);
+    }).listen(0, '127.0.0.1');
+    await once(registry, 'listening');
+    const base = `http://127.0.0.1:${(registry.address() as AddressInfo).port}`;
+    const healthOf = async (url: string) =>
+      (await examined({ SDKS_DIR: folder, SDK_PACKAGES: `typescript=${url}` })).found['SDKs'];
+    expect(await healthOf(`${base}/ours`)).toMatchObject({ health: 'ok' });
+    expect(await healthOf(`${base}/other`)).toMatchObject({
+      health: 'failure',
+      message: expect.stringContaining('is another package'),
+    });
+    expect(await healthOf(`${base}/none`)).toMatchObject({
+      health: 'failure',
+      message: expect.stringContaining('answers 404'),
+    });
+    registry.close();
+    expect(await healthOf(base)).toMatchObject({
+      health: 'failure',
+      message: expect.stringContaining('does not answer'),
+    });
+    rmSync(folder, { recursive: true });
   });
 
   test('prints a line for each check', async () => {

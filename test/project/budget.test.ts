@@ -19,11 +19,11 @@ const SLACK_OF_FILES = 0.08;
 const LINES: Readonly<Record<string, number>> = {
   contract: 4172,
   'openapi/kit': 7285,
-  'src/admin': 9840,
+  'src/admin': 9903,
   'src/app': 1980,
   'src/auth': 1727,
-  'src/base': 1541,
-  'src/config': 619,
+  'src/base': 1543,
+  'src/config': 647,
   'src/consumers': 978,
   'src/content': 3617,
   'src/db': 6990,
@@ -35,12 +35,12 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
-  'src/site': 1600,
+  'src/site': 1701,
   'src/telemetry': 1233,
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_854;
+const LINES_OF_TEST = 71_156;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,

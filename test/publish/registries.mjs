@@ -16,7 +16,7 @@ import { startCrates } from './crates.mjs';
 const run = promisify(execFile);
 const tools = fileURLToPath(new URL('tools/', import.meta.url));
 const settings = readSettings();
-const PACKAGES = ['content-gateway', settings.typescript.package];
+const PACKAGES = ['content-gateway', settings.typescript.package, settings.packages.types.name];
 export const PUBLISHER = { name: 'publisher', password: 'password-of-a-publisher' };
 
 const verdaccioProgram = async () => join(await npmPackages('publish-npm', tools), '.bin/verdaccio');

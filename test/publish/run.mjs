@@ -20,11 +20,11 @@ import { startRunner, steps } from './workflow.mjs';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
-const TO_PUBLISH = ['rust', 'java', 'python', 'npm', 'typescript', 'go', 'image'];
+const TO_PUBLISH = ['rust', 'java', 'python', 'npm', 'typescript', 'types', 'go', 'image'];
 /** Python's are two. */
 const PACKAGES = TO_PUBLISH.length + 1;
 /** The image is made and run by another test. */
-const TO_MAKE = ['npm', 'documents', ...languages].join();
+const TO_MAKE = ['npm', 'documents', 'types', ...languages].join();
 
 /** Writes the checksums of a release whose files were changed. */
 const writeSums = (release) => {

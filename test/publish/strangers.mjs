@@ -1,5 +1,5 @@
 // What others do with what was published: with an empty home, they install it from the registries on loopback alone, and follow the
-// quick starts of the READMEs.
+// quick starts of the READMEs, with the lines for published packages.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { KEY } from '../recipes/support/sandbox.mjs';
 import { run, serve } from '../recipes/support/shell.mjs';
 
 const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-const { rust } = readSettings();
+const { packages } = readSettings();
 /** How a machine reaches what it reaches; all else of the environment stays away. */
 const OF_MACHINE =
   /^(PATH|LANG|LC_ALL|PYENV_ROOT|.*_CERTS?|.*_CA_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|PIP_CERT|.*_PROXY|.*_proxy)$/;
@@ -39,11 +39,11 @@ const cargoHome = () => {
   return { CARGO_HOME: home, CARGO_TARGET_DIR: join(cache, 'content-gateway/publish-rust/target') };
 };
 
-/** By language, what tells its client of the registries on loopback, and lines before those of the README. */
+/** By language, the registry on loopback, and what else its client needs. */
 const clients = {
-  typescript: ({ npm }) => ({ env: { npm_config_registry: npm.url } }),
-  python: ({ python }) => ({ env: { PIP_INDEX_URL: python.index } }),
-  go: ({ proxy }) => ({ env: { GOPROXY: `file://${proxy}`, GOSUMDB: 'off', GOFLAGS: '-modcacherw' } }),
+  typescript: ({ npm }) => ({ registry: npm.url }),
+  python: ({ python }) => ({ registry: python.index }),
+  go: ({ proxy }) => ({ registry: `file://${proxy}`, env: { GOSUMDB: 'off', GOFLAGS: '-modcacherw' } }),
   java: ({ maven }, { HOME }) => {
     const repository = (id, folder, policy) =>
       `<id>${id}</id><url>file://${folder}</url><releases><checksumPolicy>${policy}</checksumPolicy></releases>`;
@@ -53,22 +53,15 @@ const clients = {
     writeFileSync(
       join(HOME, '.m2/settings.xml'),
       `<settings><profiles><profile><id>all</id>
-      <repositories><repository>${repository('published', maven, 'fail')}</repository><repository>${known}</repository></repositories>
+      <repositories><repository>${known}</repository></repositories>
       <pluginRepositories><pluginRepository>${known}</pluginRepository></pluginRepositories>
       </profile></profiles><activeProfiles><activeProfile>all</activeProfile></activeProfiles></settings>\n`,
     );
-    return { env: { MAVEN_OPTS: `-XX:TieredStopAtLevel=1 -Duser.home=${HOME}` } };
+    return { registry: `file://${maven}`, env: { MAVEN_OPTS: `-XX:TieredStopAtLevel=1 -Duser.home=${HOME}` } };
   },
   rust: ({ crates }) => ({
-    env: {
-      CARGO_REGISTRIES_LOOPBACK_INDEX: crates.index,
-      CARGO_PROFILE_DEV_DEBUG: 'false',
-      ...cargoHome(),
-    },
-    // Other crates come from where this machine gets them.
-    before: `cargo() {
-      if [ "$1 $2" = 'add ${rust.crate}' ]; then command cargo add --registry loopback "\${@:2}"; else command cargo "$@"; fi
-    }\n`,
+    registry: crates.index.replace('sparse+', ''),
+    env: { CARGO_PROFILE_DEV_DEBUG: 'false', ...cargoHome() },
   }),
 };
 export const languages = Object.keys(clients);
@@ -76,11 +69,13 @@ export const languages = Object.keys(clients);
 /** Follows the quick start of an SDK against a gateway. @throws Error if its last line is another one */
 export const startQuickly = async (language, registries, folder, url) => {
   const stranger = newcomer(folder);
-  const { env, before = '' } = clients[language](registries, stranger);
+  const { env = {}, registry } = clients[language](registries, stranger);
   const cwd = mkdtempSync(join(folder, `${language}-`));
   const options = { cwd, env: { ...stranger, ...env, CONTENT_GATEWAY_URL: url, CONTENT_GATEWAY_API_KEY: KEY } };
   const readme = fileURLToPath(new URL(`../../openapi/sdk/${language}/README.md`, import.meta.url));
-  await followQuickStart(readme, cwd, async (commands) => (await run(before + commands, options)).output);
+  const { served, published } = packages[language];
+  const line = published.replace('{registry}', registry.replace(/\/+$/, ''));
+  await followQuickStart(readme, cwd, async (commands) => (await run(commands.replace(served, line), options)).output);
 };
 
 /** Starts a sandbox by npx. Returns its `url`, `seconds` until it answered, `verify`, which holds it against the contract, and `stop`. */

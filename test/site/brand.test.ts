@@ -148,8 +148,11 @@ describe('brand', () => {
       ['BRAND_TERMS', () => 'mailto:help@example.com', 'must be an http or https URL'],
       ['BRAND_TERMS', () => 'https:terms', 'must be an http or https URL'],
       ['SOURCE_URL', () => 'git@example.com:source.git', 'must be an http or https URL'],
-      ['SDKS_DIR', () => join(folder, 'absent'), 'must be the path of a folder that is there'],
-      ['SDKS_DIR', () => file('a.txt', ''), 'must be the path of a folder that is there'],
+      ['SDKS_DIR', () => join(folder, 'absent'), 'must be off or the path of a folder that is there'],
+      ['SDKS_DIR', () => file('a.txt', ''), 'must be off or the path of a folder that is there'],
+      ['SDK_PACKAGES', () => 'npm=https://registry.example.com', 'must be a list such as typescript=https://'],
+      ['SDK_PACKAGES', () => 'go', 'must be a list such as typescript=https://'],
+      ['SDK_PACKAGES', () => 'go=https://proxy.example.com/$(id)', 'must be a list such as typescript=https://'],
     ])('%s is refused with its reason, case %#', (name, valueOf, reason) => {
       const value = valueOf();
       expect(() => readConfig({ [name]: value })).toThrow(`${name} "${value}" ${reason}`);

@@ -238,7 +238,7 @@ describe('at an unknown address', () => {
     expect(await page(path)).toMatchObject({ status: 404, body: failureOf('ROUTE_NOT_FOUND') });
   });
 
-  test.each(['/nothing', '/guides/nothing', '/docs/x.js', '/nothing/at/all/', '/%zz', '/apis/x', '/sdks/'])(
+  test.each(['/nothing', '/guides/nothing', '/docs/x.js', '/nothing/at/all/', '/%zz', '/apis/x', '/sdks/x'])(
     'a browser gets a page: %s',
     async (path) => {
       const { status, headers, body } = await get(path, BROWSER);

@@ -6,7 +6,9 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startApp } from '../harness/app/app.ts';
+import type { Config } from '../../src/config/config.ts';
+import { packages } from '../../src/site/install.ts';
+import { startApp, type TestApp, withSettings } from '../harness/app/app.ts';
 import { sendRaw } from '../harness/http/raw-http.ts';
 
 // Packages of the SDKs that a service gives away: what is listed and given, and that nothing else is.
@@ -166,8 +168,8 @@ describe('/sdks/', () => {
     expect(await get(path, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
-  test('is led to, only where it is there', async () => {
-    const other = await startApp();
+  test('is led to, unless it is off', async () => {
+    const other = await startApp({ settings: { SDKS_DIR: 'off' } });
     try {
       for (const [url, isThere] of [
         [app.url, true],
@@ -175,8 +177,6 @@ describe('/sdks/', () => {
       ] as const) {
         const page = async (path: string) => String((await sendRaw(url, path, { method: 'GET' })).body);
         expect((await page('/')).includes('<a href="sdks/">')).toBe(isThere);
-        expect((await page('/guides/sdks')).includes('href="../sdks/"')).toBe(isThere);
-        expect((await page('/guides/sdks')).includes('they may publish')).toBe(!isThere);
         const json = await sendRaw(url, '/', { method: 'GET', headers: { Accept: 'application/json' } });
         expect(Object.keys((json.body as { links: object }).links).includes('sdks')).toBe(isThere);
         expect((await sendRaw(url, '/sdks/', { method: 'GET' })).status).toBe(isThere ? 200 : 404);
@@ -184,5 +184,58 @@ describe('/sdks/', () => {
     } finally {
       await other.stop();
     }
+  });
+});
+
+describe('the line that installs a package', () => {
+  const [[language, go], , [, types]] = ['go', 'java', 'types'].map((name) =>
+    packages.find(([one]) => one === name),
+  ) as [(typeof packages)[number], unknown, (typeof packages)[number]];
+  const REGISTRY = 'https://proxy.example.com';
+  let service: TestApp;
+  beforeAll(async () => {
+    const served = join(outside, 'served');
+    for (const { file } of [go, types]) {
+      await mkdir(join(served, file, '..'), { recursive: true });
+      await writeFile(join(served, file), file);
+    }
+    service = await startApp({ settings: { SDKS_DIR: served, SDK_PACKAGES: `java=${REGISTRY}/` } });
+  });
+  afterAll(() => service.stop());
+
+  /** A page as text, without the colors of code. */
+  const textOf = async (path: string, settings: Partial<Config> = {}): Promise<string> => {
+    const { text } = await withSettings(service, settings).get(path).set('Host', 'gateway.example').expect(200);
+    return text.replaceAll(/<\/?(?:span|pre|code)\b[^>]*>/g, '').replaceAll('&quot;', '"');
+  };
+  const AT_HOST = 'http://gateway.example/sdks/';
+
+  test.each(['/guides/sdks', '/guides/sdks.md', '/llms-full.txt'])(
+    '%s: from the service, a registry, or nowhere',
+    async (path) => {
+      const text = await textOf(path);
+      expect(text).toContain(`\n${go.served}\n`);
+      expect(text).toMatch(new RegExp(`^  (?:<|&lt;)repositories.*${REGISTRY}(?:<|&lt;)/url`, 'm'));
+      expect(text).toMatch(/^# content-gateway-client: not at \/sdks\/ of this service/m);
+      expect(text).not.toContain('/sdks/java<');
+      expect(text).not.toContain('/sdks/typescript/');
+    },
+  );
+
+  test.each(['/guides/trpc', '/guides/trpc.md'])('%s: from the service, a registry, or nowhere', async (path) => {
+    expect(await textOf(path)).toContain(`\nnpm install ${AT_HOST}${types.file}\n`);
+    const published = await textOf(path, { sdkPackages: { types: REGISTRY } });
+    expect(published).toContain(`\nnpm install ${types.name}@${types.version} --registry ${REGISTRY}\n`);
+    expect(await textOf(path, { sdksDir: undefined })).toContain(`\n# ${types.name}: not at /sdks/`);
+  });
+
+  test('/sdks/ has it with the address of the service, and says how to make what is missing', async () => {
+    const text = await textOf('/sdks/');
+    expect(text).toContain(go.served.replace(/\$\w+_URL\/sdks\//, AT_HOST));
+    expect(text).toContain(REGISTRY);
+    expect(text).toContain('`npm run sdk` makes them');
+    const empty = await textOf('/sdks/', { sdksDir: join(outside, 'absent'), sdkPackages: {} });
+    expect(empty).toContain('`npm run sdk` makes them');
+    expect(empty).not.toContain(`${language}/`);
   });
 });

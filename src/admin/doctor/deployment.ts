@@ -12,8 +12,10 @@ import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { readMaintenance } from '../../rpc/maintenance/maintenance.ts';
 import { examineSecrets, WebhookSecrets } from '../../event/webhook/secrets.ts';
+import { isServed, packages } from '../../site/install.ts';
 import { release } from '../../base/version.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
+import { faultOfPublished } from './registry.ts';
 
 const MIB = 2 ** 20;
 /** A volume with less than this share free is nearly full. */
@@ -200,6 +202,22 @@ const place = async (config: Config, db: Database): Promise<Finding> => {
   );
 };
 
+const languagesOf = (list: typeof packages): string => list.map(([language]) => language).join(', ') || 'none';
+
+const sdks = async (config: Config): Promise<Finding> => {
+  const published = packages.filter(([language]) => config.sdkPackages[language] !== undefined);
+  const faults = await Promise.all(
+    published.map(([language, one]) => faultOfPublished(one, config.sdkPackages[language] ?? '', config.sdksDir)),
+  );
+  const found = faults.filter((fault) => fault !== undefined);
+  if (found.length > 0) return failure(found.join(' '), 'Publish the package, or correct SDK_PACKAGES.');
+  const served = packages.filter(([, one]) => isServed(config, one));
+  if (served.length + published.length === 0) return skipped('No package of an SDK is served or published.');
+  return ok(
+    `Packages of SDKs that are published: ${languagesOf(published)}; served at /sdks/: ${languagesOf(served)}.`,
+  );
+};
+
 /** Checks of the settings, this machine and the instances, in this order. */
 export const deploymentChecks = (config: Config, db: Database, isDeep: boolean): Check[] => [
   { name: 'settings', run: () => settings(config) },
@@ -212,4 +230,5 @@ export const deploymentChecks = (config: Config, db: Database, isDeep: boolean):
   { name: 'webhooks', needsTables: true, run: () => webhookKey(config, db) },
   { name: 'backup', needsTables: true, run: () => backup(db) },
   { name: 'mode', needsTables: true, run: () => mode(config, db) },
+  { name: 'SDKs', run: () => sdks(config) },
 ];

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { escapeHtml } from '../html.ts';
+import { isServed, packages, withInstallLines } from '../install.ts';
 import { htmlWithContact, kindOf, markdownUrl, markdownWithContact, type Publication } from '../publication.ts';
 
 const require = createRequire(import.meta.url);
@@ -35,8 +36,9 @@ const SOURCE_LINKS = {
 
 /** A text of `openapi/guides/`, as a service publishes it, but with `ADDRESS` in place of its address. */
 export const publishedText = (file: string, publication: Publication): string => {
-  const { brand, sdksDir } = publication;
-  const kinds: string[] = [kindOf(publication), sdksDir === undefined ? 'no-sdks' : 'sdks'];
+  const { brand } = publication;
+  const hasSdks = packages.some(([, one]) => isServed(publication, one));
+  const kinds: string[] = [kindOf(publication), hasSdks ? 'sdks' : 'no-sdks'];
   const isHtml = file.endsWith('.html');
   const link = (words: string, url: string): string =>
     isHtml ? `<a href="${escapeHtml(markdownUrl(url))}">${words}</a>` : `[${words}](${markdownUrl(url)})`;
@@ -48,5 +50,6 @@ export const publishedText = (file: string, publication: Publication): string =>
     .replaceAll(isHtml ? SOURCE_LINKS.html : SOURCE_LINKS.markdown, (_, words: string) =>
       brand.source === undefined ? words : link(words, brand.source),
     );
-  return isHtml ? htmlWithContact(text, publication) : markdownWithContact(text, publication);
+  const installing = withInstallLines(text, isHtml, publication, ADDRESS);
+  return isHtml ? htmlWithContact(installing, publication) : markdownWithContact(installing, publication);
 };

@@ -101,16 +101,17 @@ const countCalls = () => {
  * Starts a gateway on a free port, with a database of its own that has no records yet.
  *
  * @param program the compiled command line of the gateway
+ * @param more other settings
  * @returns `env`, what a scenario needs to know: `CONTENT_GATEWAY_URL`, `CONTENT_GATEWAY_API_KEY` (`content:write`,
  *   `user:read`), `GATEWAY_READ_KEY` (`user:read`) and `GATEWAY_FULL_KEY` (all of them); `stop`, which ends it and removes the database;
  *   and `calls`, which is complete then: how many there were of each of its `operations`, and how many `failed`
  */
-export const startGateway = async (program = PROGRAM) => {
+export const startGateway = async (program = PROGRAM, more = {}) => {
   const { folder: origin, writeKey, readKey, fullKey } = await preparedFor(program);
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   await cp(origin, folder, { recursive: true });
   const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/content.db`, HOST: '127.0.0.1', PORT: '0' };
-  const serving = { ...env, LOG_LEVEL: 'info', RATE_LIMIT: 'off' };
+  const serving = { ...env, LOG_LEVEL: 'info', RATE_LIMIT: 'off', ...more };
   const { calls, heed } = countCalls();
   const { url, stop } = await startServer(program, ['serve'], serving, WELCOME, heed);
   return {

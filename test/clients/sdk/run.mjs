@@ -90,8 +90,8 @@ const compare = (output, wanted) => {
 };
 
 /** Does something with a gateway of its own, given the environment that `startGateway` makes. Returns the calls that came. */
-const withGateway = async (use, program) => {
-  const gateway = await startGateway(program);
+const withGateway = async (use, program, settings) => {
+  const gateway = await startGateway(program, settings);
   try {
     await use(gateway.env);
   } finally {
@@ -161,11 +161,16 @@ const meetRandomFaults = async (language) => {
   console.log(`${language.name}: through ${met} faults of ${seeds.length} seeds`);
 };
 
-/** Follows the quick start in an empty folder. The script of each language says where its packages come from. */
-const startQuickly = async (language, env) => {
+/** Follows the quick start in an empty folder, against a gateway that serves the packages. */
+const startQuickly = (language, { SDK_BUILD = build, ...more } = {}) =>
+  withGateway((env) => quickStart(language, { ...env, ...more, SDK_BUILD }), undefined, {
+    SDKS_DIR: join(SDK_BUILD, 'artifacts'),
+  });
+
+const quickStart = async (language, env) => {
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   try {
-    await followQuickStart(join(env.SDK_BUILD ?? build, language.name, 'README.md'), folder, (commands) =>
+    await followQuickStart(join(env.SDK_BUILD, language.name, 'README.md'), folder, (commands) =>
       run(programOf(language), ['quick-start', commands], { cwd: folder, env }),
     );
   } finally {
@@ -219,7 +224,7 @@ const playReleasedDocuments = async (language) => {
     await packageIt(language, env);
     await run(programOf(language), ['compile'], { env });
     await playOnServices(language, version);
-    await withGateway((gateway) => startQuickly(language, { ...gateway, ...env }));
+    await startQuickly(language, env);
     const runs = await playVectors(language, { version, more: env });
     const played = runs.flatMap(({ results }) => results).filter(({ skipped }) => !skipped);
     note(`${language.name}, SDK of ${version}`, 'exchanges', `${played.length}, 0 failed`);
@@ -268,7 +273,7 @@ const steps = {
   webhooks: unwrapWebhooks,
   follow: followEvents,
   contract: recordContract,
-  'quick start': (language) => withGateway((env) => startQuickly(language, env)),
+  'quick start': (language) => startQuickly(language),
   samples: runSamples,
   'released services': (language) => playOnServices(language, TODAY),
   'released documents': playReleasedDocuments,
