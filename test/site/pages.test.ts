@@ -40,6 +40,9 @@ afterAll(() => Promise.all([app.stop(), silent.stop()]));
 
 const page = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   sendRaw(app.url, path, { method, headers });
+/** The addresses of the files that a page loads. */
+const filesOf = (body: unknown): string[] =>
+  [...String(body).matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, address = '']) => address);
 /** An error that tells of a path, where there is no page for it. */
 const failureOf = (reason: string) => ({ error: { json: { data: { reason, path: null } } } });
 
@@ -50,14 +53,34 @@ describe('pages', () => {
     expect(headers['content-security-policy']).toBe(POLICY);
     expect(body).toMatch(/<h1>[^<]+<\/h1>/);
     expect(body).not.toMatch(/<style|<script(?![^>]* src=)| style="| on\w+="/);
-    const addresses = [...String(body).matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(
-      ([, address = '']) => address,
-    );
+    const addresses = filesOf(body);
     expect(addresses.length).toBeGreaterThan(3);
     for (const address of addresses) {
       const { pathname } = new URL(address, app.url + path);
       expect([address, (await page(pathname)).status]).toEqual([address, 200]);
     }
+  });
+
+  test.each(PAGES)('caches keep the files of %s for good, and none of another version', async (path) => {
+    const files = filesOf((await page(path)).body).filter((address) => !address.endsWith('favicon.ico'));
+    for (const address of files) {
+      const { pathname } = new URL(address, app.url + path);
+      const cached = async (at: string) => {
+        const { status, headers } = await page(at);
+        return [at, status, headers['cache-control']];
+      };
+      expect(await cached(pathname)).toEqual([pathname, 200, 'public, max-age=31536000, immutable']);
+      const other = pathname.replace(/^\/assets\/[\w-]{16}/, '/assets/another-version0');
+      expect(await cached(other)).toEqual([other, 200, 'no-cache']);
+    }
+  });
+
+  test('the folder of the files has another name in another color', async () => {
+    const folderOf = (html: string) => /assets\/([\w-]{16})\/site\.css/.exec(html)?.[1];
+    const brand = { ...app.context.config.brand, color: '#fff7c2' };
+    const { text } = await withSettings(app, { brand }).get('/');
+    expect(folderOf(text)).toMatch(/./);
+    expect(folderOf(text)).not.toBe(folderOf(String((await page('/')).body)));
   });
 
   test.each([...PAGES, ...FILES])('%s is sent once to who asks again', async (path) => {
@@ -247,7 +270,7 @@ describe('at an unknown address', () => {
       expect(headers.vary).toMatch(/\bAccept\b/);
       expect(headers['x-request-id']).toBeDefined();
       const [, styles = ''] = /<link rel="stylesheet" href="([^"]+site\.css)"/.exec(String(body)) ?? [];
-      expect(new URL(styles, `${app.url}${path}`).href).toBe(`${app.url}/assets/site.css`);
+      expect((await page(new URL(styles, `${app.url}${path}`).pathname)).status).toBe(200);
       expect(await get(path, BROWSER, 'HEAD')).toMatchObject({ status: 404, body: '' });
     },
   );

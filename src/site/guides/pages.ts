@@ -7,10 +7,10 @@ import { EXAMPLE_ADDRESS } from '../documents.ts';
 import { escapeHtml } from '../html.ts';
 import { htmlPage } from '../page.ts';
 import type { Publication } from '../publication.ts';
-import { assetOf, pagePolicy, revalidated } from '../serve.ts';
+import { pagePolicy } from '../serve.ts';
 import { ADDRESS, type Guide, guides, publishedText } from './guides.ts';
 
-const STYLES = ['assets/guides.css'];
+const STYLES = ['guides.css'];
 
 /** The guides for callers, or for operators. */
 const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>): Guide[] =>
@@ -129,7 +129,6 @@ export const guidesRouter = (config: Config): Router => {
         .send(body);
     });
   };
-  router.all('/assets/guides.css', readOnly, revalidated('css', assetOf('guides.css')));
   serve('/guides/', 'html', () => indexPage(config), pagePolicy());
   for (const guide of guides) {
     serve(`/guides/${guide.name}`, 'html', () => guidePage(guide, config), pagePolicy());
