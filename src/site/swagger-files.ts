@@ -10,6 +10,7 @@ const require = createRequire(import.meta.url);
 const options = {
   swaggerUrl: '../openapi.json',
   swaggerOptions: {
+    dom_id: '#docs-root',
     layout: 'DocsLayout',
     filter: true,
     // In the storage of the tab: see `assets/swagger/key-storage.js`.

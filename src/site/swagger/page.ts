@@ -34,9 +34,13 @@ the tab is closed. ${keyHelp(publication, rootFrom(PATH))}</p>
 <a href="../guides/">guides</a> do without.</p></noscript>
 </div>
 <div id="swagger-ui">
+<div id="docs-root"></div>
+<div id="docs-index">
+<p class="docs-status" role="status"></p>
 ${operationIndex}
 </div>
-<script type="module" src="${rootFrom(PATH)}${assetFolder(publication.brand)}/swagger/plugins.js"></script>`;
+</div>
+<script type="module" src="${rootFrom(PATH)}${assetFolder(publication.brand)}/swagger/start.js"></script>`;
 
 /** `/docs/`: Swagger UI, with a CSP that limits it to this service. */
 export const swaggerPage = (publication: Publication): Router => {
@@ -48,8 +52,7 @@ export const swaggerPage = (publication: Publication): Router => {
         title: 'Reference',
         description: 'Every operation of the API, to read and to try in the browser.',
         main: mainOf(publication),
-        styles: ['swagger/swagger-ui.css', 'swagger/docs.css'],
-        scripts: ['swagger/swagger-ui-bundle.js', 'swagger/swagger-ui-init.js'],
+        styles: ['swagger/docs.css'],
       },
       publication.brand,
     ),

@@ -219,6 +219,42 @@ describe('Swagger UI in a browser', () => {
     }
   });
 
+  test('the operations are painted before Swagger UI is asked for, and its own take their place and the focus', async () => {
+    const other = watch(await context.newPage());
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await other.route('**/swagger-ui-bundle.js', async (route) => {
+      await released;
+      await route.continue();
+    });
+    const asked = other.waitForRequest('**/swagger-ui-bundle.js');
+    await other.goto(`${app.url}/docs/`, { waitUntil: 'commit' });
+    await asked;
+    expect(await other.evaluate(`performance.getEntriesByName('first-contentful-paint').length`)).toBe(1);
+    expect(await other.locator('#docs-index .opblock').count()).toBe(operations.length);
+    await other.getByText('Loading the forms to try them').waitFor();
+    await other.locator('#docs-index a').first().focus();
+    release();
+    await shown(other);
+    expect(await other.locator('#docs-index').count()).toBe(0);
+    const [first] = operations;
+    expect(await other.evaluate('document.activeElement.innerText')).toContain(first!.id);
+    await other.close();
+  });
+
+  test('the keyboard reaches Authorize with ten presses of Tab', async () => {
+    const other = watch(await context.newPage());
+    await other.goto(`${app.url}/docs/`);
+    await shown(other);
+    const reached: string[] = [];
+    while (reached.length < 10 && reached.at(-1) !== 'Authorize') {
+      await other.keyboard.press('Tab');
+      reached.push(await other.evaluate('document.activeElement.innerText'));
+    }
+    expect(reached.at(-1)).toBe('Authorize');
+    await other.close();
+  });
+
   test.each([
     ['the name', 'TYPESTATS', ['game.getTypeStats']],
     ['the path', '/api/trpc/user.me', ['user.me']],
