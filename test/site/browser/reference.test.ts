@@ -305,6 +305,7 @@ describe('Swagger UI in a browser', () => {
     const { status, text } = await run('user.me');
     expect(status).toMatch(/^401/);
     expect(text).toContain('KEY_MISSING');
+    expect(await page.getByRole('button', { name: 'Calls with this key that failed' }).count()).toBe(0);
   });
 
   /** Gives a text to Authorize. Returns its dialog. */
@@ -410,6 +411,16 @@ describe('Swagger UI in a browser', () => {
     const lines = await failure.getByRole('listitem').allInnerTexts();
     expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(['/title', '/tagName']);
     expect(lines[1]).toContain('did you mean tagNames?');
+    await opened.getByRole('button', { name: 'Calls with this key that failed' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByText('VALIDATION_FAILED').waitFor();
+    const [, requestId] =
+      /^x-request-id: (.+)$/m.exec(String(await opened.locator('.live-headers').textContent())) ?? [];
+    expect(await dialog.getByRole('searchbox', { name: 'Request id' }).inputValue()).toBe(requestId);
+    expect(await dialog.locator('tbody tr').count()).toBe(1);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Calls with this key that failed');
     await opened.getByRole('button', { name: 'Back to the example' }).click();
     await control('game.create').click();
   });
