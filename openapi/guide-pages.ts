@@ -1,6 +1,7 @@
 import { type Guide, guides, sourceOf } from './guide-catalogue.ts';
 import { ADDRESS, EXAMPLE_ADDRESS, targetOf } from './guide-links.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
+import { searchFiles } from './search-index.ts';
 import { exampleText, operationLines, operationsText } from './operations-text.ts';
 
 // The guides as the service publishes them. These files hold placeholders for facts that only the service knows:
@@ -65,7 +66,7 @@ const llmsText = (pages: readonly GuidePage[]): string => {
       line('OpenAPI 3.1', `${ADDRESS}/openapi.json`, 'every operation, schema, error and example'),
       line('OpenAPI 3.0', `${ADDRESS}/openapi-3.0.json`, 'the same, for older generators'),
       line('Errors', `${ADDRESS}/errors.json`, 'every `data.reason`: status, cause, how to fix it, whether to retry'),
-      line('Reference', `${ADDRESS}/docs/`, 'the operations as a page, with code samples in six languages'),
+      line('Reference', `${ADDRESS}/docs/`, 'the operations as a page, with code samples in nine languages'),
       line('MCP', `${ADDRESS}/mcp`, 'the operations as tools of the Model Context Protocol, by streamable HTTP'),
     ].join('\n'),
     '## Optional',
@@ -93,10 +94,10 @@ const llmsFullText = (): string =>
 /** The published files, by their paths from the root of the repository, in which this runs. */
 export const guideFiles = (): [path: string, text: string][] => {
   const pages = guides.map(pageOf);
-  const index = pages.map(({ guide: { name, group, isForOperators }, rendered: { title, description, headings } }) => ({
+  const index = pages.map(({ guide: { name, group, reader }, rendered: { title, description, headings } }) => ({
     name,
     group,
-    isForOperators,
+    reader,
     title,
     description,
     headings,
@@ -107,6 +108,7 @@ export const guideFiles = (): [path: string, text: string][] => {
     ...guides.map((guide): [string, string] => [`${guide.name}.md`, markdownOf(guide)]),
     ['llms.txt', llmsText(pages)],
     ['llms-full.txt', llmsFullText()],
+    ...searchFiles(pages.map(({ guide: { name }, rendered: { title, html } }) => ({ name, title, html }))),
   ];
   return files.map(([name, text]) => [`openapi/guides/${name}`, text]);
 };

@@ -31,7 +31,7 @@ const CONSUMER = join(repository, 'test/clients/package');
 const PATHS = [
   '/',
   '/docs/',
-  '/docs/swagger-ui.css',
+  '/assets/swagger/swagger-ui.css',
   '/guides/',
   '/guides/start',
   '/guides/changelog',

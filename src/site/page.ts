@@ -1,5 +1,6 @@
 import type { Brand } from '../config/config.ts';
-import { logoPath, logoType } from './brand/logo.ts';
+import { assetFolder } from './assets.ts';
+import { logoName, logoType } from './brand/logo.ts';
 import { escapeHtml } from './html.ts';
 import { version } from '../base/version.ts';
 
@@ -18,7 +19,7 @@ interface SitePage {
   description: string;
   /** HTML, without `<main>`. */
   main: string;
-  /** More style sheets and scripts, by their paths from the root. */
+  /** More style sheets and scripts, by their paths in the folder of assets. */
   styles?: readonly string[];
   scripts?: readonly string[];
 }
@@ -26,26 +27,27 @@ interface SitePage {
 /** The relative path from a page to the root of the service, which may be below a proxy's path: `./`, `../`. */
 export const rootFrom = (path: string): string => '../'.repeat(path.split('/').length - 2) || './';
 
-/**
- * The bar at the head of all pages, for the page at `path`. Pages not made by `htmlPage` need the sheets of `barStyles`
- * for it.
- */
-export const barOf = (brand: Brand, path: string): string => {
+/** The bar at the head of all pages, for the page at `path`. */
+const barOf = (brand: Brand, path: string): string => {
   const root = rootFrom(path);
   const links = BAR.map(([target, label]) => {
     const isHere = path === `/${target}` || (target.endsWith('/') && path.startsWith(`/${target}`));
     return `<a href="${root}${target}"${isHere ? ' aria-current="page"' : ''}>${label}</a>`;
   });
   return `<header class="bar">
-<a class="bar-home" href="${root}"><img src="${root}${logoPath(brand)}" alt="" width="28" height="28"><span>${escapeHtml(brand.name)}</span></a>
+<a class="bar-home" href="${root}"><img src="${root}${assetFolder(brand)}/${logoName(brand)}" alt="" width="28" height="28"><span>${escapeHtml(brand.name)}</span></a>
 <nav class="bar-links" aria-label="Documentation">
 ${links.join('\n')}
 </nav>
+<form class="bar-search" role="search" data-root="${root}" hidden>
+<input type="search" aria-label="Search guides, operations and errors" placeholder="Search" autocomplete="off" spellcheck="false">
+<div class="found" hidden><p role="status"></p><ul></ul></div>
+</form>
 </header>`;
 };
 
 /** The first target of the keyboard: a link past the bar to the element with the id `main`. */
-export const SKIP = '<a class="skip" href="#main">Skip to content</a>';
+const SKIP = '<a class="skip" href="#main">Skip to content</a>';
 
 /** The foot of all pages. */
 const footOf = ({ contact, terms, source }: Brand, path: string): string => {
@@ -63,13 +65,11 @@ ${links.join('\n')}
 </footer>`;
 };
 
-/** The style sheets of the bar, by their paths from the root. */
-export const barStyles = ['assets/brand.css', 'assets/bar.css'] as const;
-
 /** The content of the head of all pages. */
-export const headOf = ({ path, title, description, styles = [], scripts = [] }: SitePage, brand: Brand): string => {
+const headOf = ({ path, title, description, styles = [], scripts = [] }: SitePage, brand: Brand): string => {
   const root = rootFrom(path);
   const { name } = brand;
+  const folder = root + assetFolder(brand);
   const fullTitle = escapeHtml(title === name ? name : `${title} · ${name}`);
   return [
     '<meta charset="utf-8">',
@@ -78,8 +78,11 @@ export const headOf = ({ path, title, description, styles = [], scripts = [] }: 
     `<title>${fullTitle}</title>`,
     `<meta name="description" content="${escapeHtml(description)}">`,
     `<link rel="icon" href="${root}favicon.ico" type="${logoType(brand)}">`,
-    ...[...barStyles, 'assets/site.css', ...styles].map((href) => `<link rel="stylesheet" href="${root}${href}">`),
-    ...['assets/site.js', ...scripts].map((src) => `<script src="${root}${src}" defer></script>`),
+    ...['brand.css', 'bar.css', 'site.css', ...styles].map(
+      (file) => `<link rel="stylesheet" href="${folder}/${file}">`,
+    ),
+    `<script type="module" src="${folder}/search.js"></script>`,
+    ...['site.js', ...scripts].map((file) => `<script src="${folder}/${file}" defer></script>`),
   ].join('\n');
 };
 

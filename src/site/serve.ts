@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import express, { type RequestHandler, type Router } from 'express';
+import express, { type RequestHandler, type Response, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import { etagOf } from '../http/message/reply.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
@@ -31,6 +31,13 @@ type Coding = keyof typeof compress;
 /** Images and fonts are already compressed. */
 const isText = (type: string): boolean => !/^(png|jpe?g|gif|webp|ico|woff2?)$/.test(type.replace('.', ''));
 
+/** For files whose addresses change with their contents. */
+export const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+/** The `Cache-Control` of a file: that of its folder, if this has one. */
+export const cacheControlOf = ({ locals }: Response): string =>
+  (locals['cacheControl'] as string | undefined) ?? 'no-cache';
+
 /**
  * Serves a body that changes only with a release, with an `ETag`: a client that has it gets 304. Text is compressed at
  * the first request of a client that accepts it. `type` is Express's: `json`, `.css`.
@@ -41,7 +48,7 @@ export const revalidated = (type: string, body: string | Buffer): RequestHandler
   const isWorthIt = isText(type) && bytes.length >= SMALL_BYTES;
   const made = new Map<Coding, Promise<Buffer>>();
   return async (request, response) => {
-    response.set({ ETag: etag, 'Cache-Control': 'no-cache' }).type(type);
+    response.set({ ETag: etag, 'Cache-Control': cacheControlOf(response) }).type(type);
     if (isWorthIt) response.vary('Accept-Encoding');
     const coding = isWorthIt && (request.acceptsEncodings('br', 'gzip') as Coding | false);
     if (coding === false) {

@@ -1,7 +1,7 @@
-import { extname } from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
-import type { Brand, Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
+import { assets } from './assets.ts';
 import { byAddress } from './base.ts';
 import { documentAt, documentPaths, withAddress } from './documents.ts';
 import { errorPages } from './errors/page.ts';
@@ -10,13 +10,10 @@ import { invitationPage } from './invitation.ts';
 import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
 import { rootFrom } from './page.ts';
-import { assetOf, lazily, leadToFolder, revalidated } from './serve.ts';
+import { lazily, leadToFolder, revalidated } from './serve.ts';
 import { sdkFiles } from './sdks.ts';
 import { swaggerPage } from './swagger/page.ts';
 import { yamlOf } from './yaml.ts';
-import { contentSecurityPolicy } from 'helmet';
-import { logoOf, logoPath } from './brand/logo.ts';
-import { paletteCss } from './brand/palette.ts';
 import { build, version } from '../base/version.ts';
 
 const DAY_MS = 86_400_000;
@@ -47,30 +44,6 @@ const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Dat
   return router;
 };
 
-/** An SVG is also a document: when opened by itself, the operator's may have styles and pictures, but runs nothing. */
-const picturePolicy: RequestHandler = contentSecurityPolicy({
-  useDefaults: false,
-  directives: {
-    defaultSrc: ["'none'"],
-    styleSrc: ["'unsafe-inline'"],
-    imgSrc: ['data:'],
-    frameAncestors: ["'none'"],
-    sandbox: [],
-  },
-});
-
-/** Serves the operator's branding: colors, logo, icon. */
-const brandFiles = (brand: Brand): Router => {
-  const router = express.Router({ caseSensitive: true, strict: true });
-  const { type, bytes } = logoOf(brand);
-  router.all(['/favicon.ico', `/${logoPath(brand)}`], readOnly, picturePolicy, revalidated(type, bytes));
-  router.all('/assets/brand.css', readOnly, revalidated('css', paletteCss(brand.color)));
-  return router;
-};
-
-/** The assets that pages share. */
-const ASSETS = ['address.js', 'bar.css', 'site.css', 'site.js'];
-
 /** The pages with paths of folders. */
 const FOLDERS = ['/docs/', '/guides/'];
 
@@ -95,11 +68,10 @@ export const site = (c: Parameters<typeof invitationPage>[0]): Router => {
   router.all(OLD_REFERENCE, readOnly, (request, response) => {
     response.redirect(301, `${rootFrom(request.path)}docs/`);
   });
-  for (const name of ASSETS) router.all(`/assets/${name}`, readOnly, revalidated(extname(name), assetOf(name)));
-  router.use(brandFiles(config.brand));
+  router.use(assets(config.brand));
   router.use(errorPages(config));
   router.use(guidesRouter(config));
-  router.use('/docs/', readOnly, swaggerPage(config));
+  router.use(swaggerPage(config));
   router.use(wellKnown(config, now));
   // The keys of a sandbox are public.
   if (!config.sandbox) router.use(invitationPage(c));

@@ -46,7 +46,7 @@ describe('the log of the program', () => {
 
   test('as LOG_FORMAT=pretty, it is lines for people, without colors where no terminal shows them', async () => {
     served = await startServe({ url: database.url, env: { LOG_FORMAT: 'pretty' } });
-    for (const path of ['/docs/', '/docs/docs.css', '/docs/none.css', '/readyz', '/healthz'])
+    for (const path of ['/docs/', '/assets/site.css', '/docs/none.css', '/readyz', '/healthz'])
       await fetch(served.base + path, { headers: { 'X-Request-Id': 'unread' } });
     await fetch(`${served.base}/api/trpc/game.list`, { method: 'POST', body: '{"json":{}}', headers: JSON_TYPE });
     expect(await served.stop()).toBe(0);

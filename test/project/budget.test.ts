@@ -35,12 +35,12 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
-  'src/site': 1701,
+  'src/site': 1792,
   'src/telemetry': 1233,
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 71_156;
+const LINES_OF_TEST = 71_293;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { contrast, inkOn, legible, TEXT_CONTRAST } from '../../src/site/brand/contrast.ts';
-import { logoOf, logoPath } from '../../src/site/brand/logo.ts';
+import { logoOf, logoName } from '../../src/site/brand/logo.ts';
 import { type Palette, paletteCss, paletteOf } from '../../src/site/brand/palette.ts';
 
 // The operator's color, logo, name and links: what is taken, and that any color leaves the pages readable.
@@ -103,7 +103,7 @@ describe('brand', () => {
         terms: undefined,
         source: undefined,
       });
-      expect(logoPath(brand)).toBe('assets/logo.svg');
+      expect(logoName(brand)).toBe('logo.svg');
       expect(String(logoOf(brand).bytes)).toContain('fill="#2457d6"');
     });
 
@@ -118,7 +118,7 @@ describe('brand', () => {
     ])('BRAND_LOGO takes %s', (name, content, type) => {
       const { brand } = readConfig({ BRAND_LOGO: file(name, content) });
       expect(logoOf(brand)).toEqual({ type, bytes: Buffer.from(content) });
-      expect(logoPath(brand)).toBe(`assets/logo.${type}`);
+      expect(logoName(brand)).toBe(`logo.${type}`);
     });
 
     test.each([

@@ -40,6 +40,9 @@ afterAll(() => Promise.all([app.stop(), silent.stop()]));
 
 const page = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   sendRaw(app.url, path, { method, headers });
+/** The addresses of the files that a page loads. */
+const filesOf = (body: unknown): string[] =>
+  [...String(body).matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, address = '']) => address);
 /** An error that tells of a path, where there is no page for it. */
 const failureOf = (reason: string) => ({ error: { json: { data: { reason, path: null } } } });
 
@@ -50,14 +53,34 @@ describe('pages', () => {
     expect(headers['content-security-policy']).toBe(POLICY);
     expect(body).toMatch(/<h1>[^<]+<\/h1>/);
     expect(body).not.toMatch(/<style|<script(?![^>]* src=)| style="| on\w+="/);
-    const addresses = [...String(body).matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(
-      ([, address = '']) => address,
-    );
+    const addresses = filesOf(body);
     expect(addresses.length).toBeGreaterThan(3);
     for (const address of addresses) {
       const { pathname } = new URL(address, app.url + path);
       expect([address, (await page(pathname)).status]).toEqual([address, 200]);
     }
+  });
+
+  test.each(PAGES)('caches keep the files of %s for good, and none of another version', async (path) => {
+    const files = filesOf((await page(path)).body).filter((address) => !address.endsWith('favicon.ico'));
+    for (const address of files) {
+      const { pathname } = new URL(address, app.url + path);
+      const cached = async (at: string) => {
+        const { status, headers } = await page(at);
+        return [at, status, headers['cache-control']];
+      };
+      expect(await cached(pathname)).toEqual([pathname, 200, 'public, max-age=31536000, immutable']);
+      const other = pathname.replace(/^\/assets\/[\w-]{16}/, '/assets/another-version0');
+      expect(await cached(other)).toEqual([other, 200, 'no-cache']);
+    }
+  });
+
+  test('the folder of the files has another name in another color', async () => {
+    const folderOf = (html: string) => /assets\/([\w-]{16})\/site\.css/.exec(html)?.[1];
+    const brand = { ...app.context.config.brand, color: '#fff7c2' };
+    const { text } = await withSettings(app, { brand }).get('/');
+    expect(folderOf(text)).toMatch(/./);
+    expect(folderOf(text)).not.toBe(folderOf(String((await page('/')).body)));
   });
 
   test.each([...PAGES, ...FILES])('%s is sent once to who asks again', async (path) => {
@@ -179,17 +202,27 @@ describe('the documents of OpenAPI', () => {
 });
 
 describe('guide pages', () => {
-  test('the list tells guides for callers from those for operators, and so does each guide', async () => {
+  test('the list tells the guides for each reader apart, and each guide stands beside those for its reader alone', async () => {
     const hrefs = (html: string): string[] => [...html.matchAll(/<li><a href="(\w+)"/g)].map(([, name = '']) => name);
-    const [callers, operators] = [false, true].map((isForOperators) =>
-      guides.filter((guide) => guide.isForOperators === isForOperators).map(({ name }) => name),
+    const readers = ['integrator', 'ci', 'operator'].map((reader) =>
+      guides.filter((guide) => guide.reader === reader).map(({ name }) => name),
     );
-    const { 0: first = '', 1: second = '' } = String((await page('/guides/')).body).split('<h2>Run the service</h2>');
-    expect([hrefs(first), hrefs(second)]).toEqual([callers, operators]);
+    const parts = String((await page('/guides/')).body)
+      .split('<h2>')
+      .slice(1);
+    expect(parts.map((part) => part.split('<')[0])).toEqual(['Use the API', 'Test your client', 'Run the service']);
+    expect(parts.map(hrefs)).toEqual(readers);
     const besides = async (name: string): Promise<string[]> =>
       hrefs(String((await page(`/guides/${name}`)).body).split('</nav>\n<article')[0] ?? '');
-    expect(await besides('start')).toEqual(callers);
-    expect(await besides('backup')).toEqual(operators);
+    expect([await besides('keys'), await besides('ci'), await besides('backup')]).toEqual(readers);
+    const others = [
+      ...String((await page('/guides/ci')).body).matchAll(/<a href="(\w+)"( aria-current="true")?>[A-Z]/g),
+    ];
+    expect(others.slice(0, 3).map(([, name, mark]) => [name, mark !== undefined])).toEqual([
+      ['start', false],
+      ['sandbox', true],
+      ['operators', false],
+    ]);
   });
 
   test('the texts are texts', async () => {
@@ -247,7 +280,7 @@ describe('at an unknown address', () => {
       expect(headers.vary).toMatch(/\bAccept\b/);
       expect(headers['x-request-id']).toBeDefined();
       const [, styles = ''] = /<link rel="stylesheet" href="([^"]+site\.css)"/.exec(String(body)) ?? [];
-      expect(new URL(styles, `${app.url}${path}`).href).toBe(`${app.url}/assets/site.css`);
+      expect((await page(new URL(styles, `${app.url}${path}`).pathname)).status).toBe(200);
       expect(await get(path, BROWSER, 'HEAD')).toMatchObject({ status: 404, body: '' });
     },
   );

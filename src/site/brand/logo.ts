@@ -21,5 +21,5 @@ const TYPES = { svg: 'image/svg+xml', png: 'image/png' };
 /** Its media type. */
 export const logoType = (brand: Brand): string => TYPES[logoOf(brand).type];
 
-/** Its path from the root of the service. */
-export const logoPath = (brand: Brand): string => `assets/logo.${logoOf(brand).type}`;
+/** The name of its file. */
+export const logoName = (brand: Brand): string => `logo.${logoOf(brand).type}`;

@@ -7,7 +7,7 @@ import { type Explanation, explanations } from './explanations.ts';
 import express, { type Router } from 'express';
 import type { Config } from '../../config/config.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
-import { assetOf, lazily, revalidated, servePage } from '../serve.ts';
+import { lazily, revalidated, servePage } from '../serve.ts';
 
 /** The meaning of all reasons: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
 export const errorPages = (config: Config): Router => {
@@ -16,8 +16,6 @@ export const errorPages = (config: Config): Router => {
   servePage(router, PATH, () => errorsPage(explained(), config));
   const asJson = lazily(() => revalidated('json', JSON.stringify({ errors: explained() })));
   router.all(`${PATH}.json`, readOnly, asJson);
-  router.all('/assets/errors.css', readOnly, revalidated('css', assetOf('errors.css')));
-  router.all('/assets/errors.js', readOnly, revalidated('js', assetOf('errors.js')));
   return router;
 };
 
@@ -92,8 +90,8 @@ const errorsPage = (explained: readonly Explanation[], publication: Publication)
       path: PATH,
       title: 'Errors',
       description: 'Every error of this API: when it happens, how to fix it, and whether to try again.',
-      styles: ['assets/errors.css'],
-      scripts: ['assets/errors.js'],
+      styles: ['errors.css'],
+      scripts: ['errors.js'],
       main: `<h1>Errors</h1>
 <p class="lead">Every failed request gives its reason in <code>data.reason</code> and links to this page in <code>data.docs</code>.
 Here is what each reason means, how to fix it, and whether to try again.</p>

@@ -192,7 +192,7 @@ const pages = [
   '/healthz',
   '/readyz',
   '/openapi.json',
-  '/docs/swagger-ui.css',
+  '/assets/swagger/swagger-ui.css',
   '/favicon.ico',
   API,
 ];
@@ -219,7 +219,7 @@ const otherTarget = (random: Random, target: string): string => {
     `${target}?input=%7B%7D`,
     `${target}&batch=true&input[json]=1`,
     `${API}${random.pick(['__proto__', 'constructor', 'game', 'game.', '.list', 'game.list,', ',', ',,,,', '%', '%00'])}`,
-    `/docs/${random.pick(['..%2f..%2fpackage.json', '%2e%2e/', 'swagger-ui.css%00', '....//', '%ff'])}`,
+    `/docs/${random.pick(['..%2f..%2fpackage.json', '%2e%2e/', 'none.css%00', '....//', '%ff'])}`,
     target.slice(0, at) +
       random.pick(['%', '%zz', '%00', ';', '"', '<', '{', '|', '^', '`', '\\', '..']) +
       target.slice(at),

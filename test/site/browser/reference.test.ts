@@ -219,6 +219,42 @@ describe('Swagger UI in a browser', () => {
     }
   });
 
+  test('the operations are painted before Swagger UI is asked for, and its own take their place and the focus', async () => {
+    const other = watch(await context.newPage());
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await other.route('**/swagger-ui-bundle.js', async (route) => {
+      await released;
+      await route.continue();
+    });
+    const asked = other.waitForRequest('**/swagger-ui-bundle.js');
+    await other.goto(`${app.url}/docs/`, { waitUntil: 'commit' });
+    await asked;
+    expect(await other.evaluate(`performance.getEntriesByName('first-contentful-paint').length`)).toBe(1);
+    expect(await other.locator('#docs-index .opblock').count()).toBe(operations.length);
+    await other.getByText('Loading the forms to try them').waitFor();
+    await other.locator('#docs-index a').first().focus();
+    release();
+    await shown(other);
+    expect(await other.locator('#docs-index').count()).toBe(0);
+    const [first] = operations;
+    expect(await other.evaluate('document.activeElement.innerText')).toContain(first!.id);
+    await other.close();
+  });
+
+  test('the keyboard reaches Authorize with ten presses of Tab', async () => {
+    const other = watch(await context.newPage());
+    await other.goto(`${app.url}/docs/`);
+    await shown(other);
+    const reached: string[] = [];
+    while (reached.length < 10 && reached.at(-1) !== 'Authorize') {
+      await other.keyboard.press('Tab');
+      reached.push(await other.evaluate('document.activeElement.innerText'));
+    }
+    expect(reached.at(-1)).toBe('Authorize');
+    await other.close();
+  });
+
   test.each([
     ['the name', 'TYPESTATS', ['game.getTypeStats']],
     ['the path', '/api/trpc/user.me', ['user.me']],
@@ -269,6 +305,7 @@ describe('Swagger UI in a browser', () => {
     const { status, text } = await run('user.me');
     expect(status).toMatch(/^401/);
     expect(text).toContain('KEY_MISSING');
+    expect(await page.getByRole('button', { name: 'Calls with this key that failed' }).count()).toBe(0);
   });
 
   /** Gives a text to Authorize. Returns its dialog. */
@@ -374,6 +411,16 @@ describe('Swagger UI in a browser', () => {
     const lines = await failure.getByRole('listitem').allInnerTexts();
     expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(['/title', '/tagName']);
     expect(lines[1]).toContain('did you mean tagNames?');
+    await opened.getByRole('button', { name: 'Calls with this key that failed' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByText('VALIDATION_FAILED').waitFor();
+    const [, requestId] =
+      /^x-request-id: (.+)$/m.exec(String(await opened.locator('.live-headers').textContent())) ?? [];
+    expect(await dialog.getByRole('searchbox', { name: 'Request id' }).inputValue()).toBe(requestId);
+    expect(await dialog.locator('tbody tr').count()).toBe(1);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Calls with this key that failed');
     await opened.getByRole('button', { name: 'Back to the example' }).click();
     await control('game.create').click();
   });
@@ -393,10 +440,13 @@ describe('Swagger UI in a browser', () => {
     await control('user.me').click();
   });
 
-  test('code in six languages stands with each operation', async () => {
+  test('code in nine languages stands with each operation', async () => {
     const opened = await open('game.list');
     const tabs = opened.getByRole('tablist', { name: 'Language' });
-    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust']);
+    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual([
+      ...['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust'],
+      ...['PHP', 'C#', 'Ruby'],
+    ]);
     await tabs.getByRole('tab', { name: 'Go' }).click();
     await opened.getByText('package main').waitFor();
     await screenshot('samples');

@@ -1,4 +1,4 @@
-import { failedCalls } from './calls.js';
+import { failedCalls, seekCall } from './calls.js';
 import { check, noteOwner, ownerOfKey } from './key-check.js';
 import { faultOf, keyIn } from './key-format.js';
 
@@ -111,8 +111,20 @@ const button =
     );
   };
 
+/** Leads from a failed reply to the calls with the key that failed, at this one. */
+const failedCallLink =
+  ({ React: { createElement: h } }) =>
+  ({ requestId = '', authSelectors, authActions }) => {
+    if (authSelectors.authorized().isEmpty()) return null;
+    const onClick = () => {
+      seekCall(requestId);
+      authActions.showDefinitions(authSelectors.definitionsToAuthorize());
+    };
+    return h('p', null, h('button', { type: 'button', onClick }, 'Calls with this key that failed'));
+  };
+
 /** `Authorize`: a dialog that takes a key as people have it at hand. The key of the document is the one scheme it knows. */
 export const authorizePlugin = (system) => ({
-  components: { DocsFailedCalls: failedCalls(system) },
+  components: { DocsFailedCalls: failedCalls(system), DocsFailedCallLink: failedCallLink(system) },
   wrapComponents: { authorizationPopup: () => dialog(system), authorizeBtn: () => button(system) },
 });

@@ -11,6 +11,20 @@ const ask = async (key) => {
   return isRecorded ? { items } : { fault: 'This service does not record them.' };
 };
 
+/** The request id that the panel looks for when it opens. */
+let firstSought = '';
+
+/** Has the panel look for one call when it opens next. */
+export const seekCall = (requestId) => {
+  firstSought = requestId;
+};
+
+const takeSought = () => {
+  const sought = firstSought;
+  firstSought = '';
+  return sought;
+};
+
 const place = ({ path, code }) => `${path} ${code}`;
 
 /**
@@ -22,7 +36,7 @@ export const failedCalls =
   ({ authKey }) => {
     const id = useId();
     const [{ items = [], fault }, setAnswer] = useState({ fault: 'Loading …' });
-    const [sought, setSought] = useState('');
+    const [sought, setSought] = useState(takeSought);
     const load = () =>
       ask(authKey)
         .catch(() => ({ fault: 'Not known: the service does not answer.' }))

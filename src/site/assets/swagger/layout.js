@@ -32,20 +32,20 @@ const followAddress = ({ layoutSelectors, layoutActions, getStore }) => {
   else requestAnimationFrame(() => scrollTo(0, position));
 };
 
-const layout =
-  ({ React: { createElement: h } }) =>
+/** Puts Swagger UI in the place of the list that the page came with; a link that had the focus hands it on. */
+const replaceIndex = () => {
+  const index = document.getElementById('docs-index');
+  const id = document.activeElement?.closest('[data-operation]')?.dataset.operation;
+  index?.remove();
+  if (id) document.querySelector(`[data-path$="/${id}"]`)?.closest('button').focus();
+};
+
+/** The page once the document is there. */
+const content =
+  ({ React: { createElement: h, useLayoutEffect } }) =>
   ({ specSelectors, getComponent }) => {
+    useLayoutEffect(replaceIndex, []);
     const Errors = getComponent('errors', true);
-    const status = specSelectors.loadingStatus();
-    if (status !== 'success') {
-      const isFailed = status === 'failed' || status === 'failedConfig';
-      return h(
-        'div',
-        { className: 'swagger-ui' },
-        h('p', { role: 'status', className: 'docs-status' }, isFailed ? 'The document did not load.' : 'Loading …'),
-        isFailed && h(Errors),
-      );
-    }
     const Navigation = getComponent('DocsNavigation', true);
     const Filter = getComponent('DocsFilter', true);
     const Authorize = getComponent('AuthorizeBtnContainer', true);
@@ -58,10 +58,12 @@ const layout =
     return h(
       'div',
       { className: 'swagger-ui docs-columns' },
+      // First, so that the keyboard reaches them before the many links.
+      h('div', { className: 'docs-tools' }, h(Filter), h(Authorize)),
       h(Navigation),
       h(
         'div',
-        null,
+        { className: 'docs-content' },
         h(Errors),
         h(
           'details',
@@ -69,7 +71,6 @@ const layout =
           h('summary', null, 'About this API: requests, replies, keys, paging, limits'),
           h(Markdown, { source: specSelectors.info().get('description') }),
         ),
-        h('div', { className: 'docs-tools' }, h(Filter), h(Authorize)),
         specSelectors.servers().size > 1 && h(Servers),
         !isEmpty && h('div', { id: 'operations' }, h(Operations)),
         !isEmpty && h(Webhooks),
@@ -78,9 +79,23 @@ const layout =
     );
   };
 
+const layout =
+  ({ React: { createElement: h } }) =>
+  ({ specSelectors, getComponent }) => {
+    const status = specSelectors.loadingStatus();
+    if (status === 'success') return h(getComponent('DocsContent', true));
+    if (status !== 'failed' && status !== 'failedConfig') return null;
+    return h(
+      'div',
+      { className: 'swagger-ui' },
+      h('p', { role: 'status', className: 'docs-status' }, 'The document did not load.'),
+      h(getComponent('errors', true)),
+    );
+  };
+
 /** The page below its heading: what was `BaseLayout`, whose own heading and landmarks do not fit into a page of ours. */
 export const layoutPlugin = (system) => ({
-  components: { DocsLayout: layout(system) },
+  components: { DocsLayout: layout(system), DocsContent: content(system) },
   statePlugins: {
     // The operation of the first address, while the page still grows around it, which ends a smooth scroll before it has begun.
     layout: { wrapActions: { scrollToElement: () => (element) => element.scrollIntoView({ behavior: 'instant' }) } },

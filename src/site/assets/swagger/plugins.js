@@ -6,6 +6,7 @@ import { labelsPlugin } from './labels.js';
 import { layoutPlugin } from './layout.js';
 import { navigationPlugin } from './navigation.js';
 import { repliesPlugin } from './replies.js';
+import { resolverPlugin } from './resolver.js';
 import { samplesPlugin } from './samples.js';
 import { followScheme } from './scheme.js';
 import { servedPlugin } from './served.js';
@@ -18,6 +19,7 @@ followScheme();
 
 // `swagger-ui-init.js` starts Swagger UI when all has loaded, with the plugins that it finds by this name.
 window.SwaggerUIStandalonePreset = [
+  resolverPlugin,
   servedPlugin,
   filterPlugin,
   navigationPlugin,

@@ -124,6 +124,7 @@ const liveResponse = (system) => {
     const ResponseBody = getComponent('responseBody');
     const RequestSnippets = getComponent('RequestSnippets', true);
     const Markdown = getComponent('Markdown', true);
+    const FailedCallLink = getComponent('DocsFailedCallLink', true);
     return h(
       'section',
       { className: 'live-response', 'aria-label': 'Reply' },
@@ -139,6 +140,7 @@ const liveResponse = (system) => {
       failed
         ? explanation(h, failed)
         : response.get('error') && h(Markdown, { source: String(response.get('message')) }),
+      failed && h(FailedCallLink, { requestId: headers['x-request-id'] }),
       body &&
         h(ResponseBody, {
           content: body,

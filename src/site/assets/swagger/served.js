@@ -1,4 +1,4 @@
-import { atHome } from '../assets/address.js';
+import { atHome } from '../address.js';
 
 /** The document as the service serves it: its operations in the order of the contract, and the address of this browser in it. */
 export const servedPlugin = () => ({
