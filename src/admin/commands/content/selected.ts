@@ -41,7 +41,7 @@ export const onSelected = async (
   select: Select,
   { done, change }: Partial<Change> = {},
 ): Promise<void> => {
-  const [one, several] = [words[0].replace(/^an? /, ''), words[1]];
+  const [singular, plural] = [words[0].replace(/^an? /, ''), words[1]];
   const rows: string[][] = [];
   let [found, changed] = [0, 0];
   for await (const records of select(db, removable.kind, await selectionOf(db, filtered))) {
@@ -56,8 +56,8 @@ export const onSelected = async (
   if (done)
     note(
       yes
-        ? `${counted(changed, `${one} is`, `${several} are`)} ${done}.`
-        : `${counted(found, one, several)} would be ${done}: add --yes to do it.`,
+        ? `${counted(changed, `${singular} is`, `${plural} are`)} ${done}.`
+        : `${counted(found, singular, plural)} would be ${done}: add --yes to do it.`,
     );
 };
 
