@@ -131,7 +131,7 @@ const answerTo = async (
   const { days, tag } = question;
   const judge = new ByTestedVersion(question, doubt);
   const judged = (consumers: Consumers) => impactOf(judge.changes, consumers, (contract) => judge.changesFor(contract));
-  const counted = (uses: readonly NamedUse[]): NamedUse[] =>
+  const ofActive = (uses: readonly NamedUse[]): NamedUse[] =>
     uses.filter(({ consumer, key }) => {
       if (key?.isSuspended) passOver({ userId: key.userId, consumer, tag }, 'suspended');
       return !key?.isSuspended;
@@ -139,12 +139,12 @@ const answerTo = async (
   if (namesFiles(question)) {
     const uses =
       question.use === undefined ? [] : await readWith(question.use, parseUses, (file) => readFile(file, 'utf8'));
-    return judged({ uses: counted(uses), contracts: readContracts(question.contracts ?? []) });
+    return judged({ uses: ofActive(uses), contracts: readContracts(question.contracts ?? []) });
   }
   try {
     return await withDatabase(readSettings(), async (db) =>
       judged({
-        uses: counted(await withKeys(db, await readConsumerUses(db, { now: currentDate(), days }))),
+        uses: ofActive(await withKeys(db, await readConsumerUses(db, { now: currentDate(), days }))),
         contracts: contractsTagged(db, tag, { passOver, doubt }),
       }),
     );
