@@ -17,9 +17,9 @@ const SLACK_OF_FILES = 0.08;
 
 /** Lines of TypeScript. */
 const LINES: Readonly<Record<string, number>> = {
-  contract: 4141,
-  'openapi/kit': 7283,
-  'src/admin': 9717,
+  contract: 4144,
+  'openapi/kit': 7285,
+  'src/admin': 9755,
   'src/app': 1977,
   'src/auth': 1727,
   'src/base': 1541,
@@ -36,11 +36,11 @@ const LINES: Readonly<Record<string, number>> = {
   'src/sandbox': 1733,
   'src/search': 2769,
   'src/site': 1502,
-  'src/telemetry': 1263,
+  'src/telemetry': 1287,
   'src/user': 383,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_057;
+const LINES_OF_TEST = 70_228;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
