@@ -536,7 +536,7 @@ describe('an import', () => {
     [
       'bytes that are not UTF-8',
       () => Buffer.concat([Buffer.from(`${lines[0]}\n{"kind":"user`), Buffer.from([0xff, 0x0a])]),
-      '1 bad lines',
+      '1 bad line.',
       /^line 2: is not UTF-8\nerror: Nothing after line 1 is stored\./,
     ],
     ['an export that was cut', () => Buffer.from(textOf(lines.slice(0, 11))), 'Stored 10 users', /incomplete/],

@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { describe, expect, test } from '@jest/globals';
-import { escapeUnseen, form, line, prose, text } from '../../contract/text.ts';
+import { counted, escapeUnseen, form, line, prose, text } from '../../contract/text.ts';
 
 const issuesOf = (schema: ReturnType<typeof text>, value: unknown) => schema.safeParse(value).error?.issues ?? [];
 
@@ -135,4 +135,9 @@ describe('text schemas', () => {
   test.each([1, null, true, {}, [], undefined])('%j is no text', (value) => {
     expect(issuesOf(text(0, 10), value)).toEqual([expect.objectContaining({ code: 'invalid_type' })]);
   });
+});
+
+test('a number agrees with its noun', () => {
+  expect([0, 1, 2].map((n) => counted(n, 'need'))).toEqual(['0 needs', '1 need', '2 needs']);
+  expect([1, 2].map((n) => counted(n, 'reply is', 'replies are'))).toEqual(['1 reply is', '2 replies are']);
 });
