@@ -11,6 +11,7 @@ import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
 import { rootFrom } from './page.ts';
 import { lazily, leadToFolder, revalidated } from './serve.ts';
+import { sandboxPage } from './sandbox-page.ts';
 import { sdkFiles } from './sdks.ts';
 import { swaggerPage } from './swagger/page.ts';
 import { yamlOf } from './yaml.ts';
@@ -72,6 +73,7 @@ export const site = (c: Parameters<typeof invitationPage>[0]): Router => {
   router.use(errorPages(config));
   router.use(guidesRouter(config));
   router.use(swaggerPage(config));
+  if (config.sandbox) router.all('/sandbox', sandboxPage(config.brand));
   router.use(wellKnown(config, now));
   // The keys of a sandbox are public.
   if (!config.sandbox) router.use(invitationPage(c));

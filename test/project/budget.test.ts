@@ -33,14 +33,14 @@ const LINES: Readonly<Record<string, number>> = {
   'src/image': 231,
   'src/limits': 1457,
   'src/rpc': 2522,
-  'src/sandbox': 1733,
+  'src/sandbox': 1743,
   'src/search': 2769,
-  'src/site': 1792,
+  'src/site': 1881,
   'src/telemetry': 1233,
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 71_301;
+const LINES_OF_TEST = 71_319;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,

@@ -443,10 +443,8 @@ describe('Swagger UI in a browser', () => {
   test('code in nine languages stands with each operation', async () => {
     const opened = await open('game.list');
     const tabs = opened.getByRole('tablist', { name: 'Language' });
-    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual([
-      ...['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust'],
-      ...['PHP', 'C#', 'Ruby'],
-    ]);
+    const languages = ['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust', 'PHP', 'C#', 'Ruby'];
+    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(languages);
     await tabs.getByRole('tab', { name: 'Go' }).click();
     await opened.getByText('package main').waitFor();
     await screenshot('samples');
