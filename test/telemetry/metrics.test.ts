@@ -26,10 +26,7 @@ describe('metrics', () => {
       const [, table = ''] = /<!-- begin: the metrics -->([^]*?)<!-- end -->/.exec(guide) ?? [];
       const rows = [...table.matchAll(/^\| `(.+?)` +\| (.+?) +\|$/gm)];
       expect(rows.map(([, name, help]) => [name, help])).toEqual(
-        definitions.map(([name, { labels, help }]) => [
-          labels.length > 0 ? `${name}{${labels.join(',')}}` : name,
-          help,
-        ]),
+        definitions.map(([name, { labels, help }]) => [labels.length > 0 ? `${name}{${labels.join()}}` : name, help]),
       );
     });
 
