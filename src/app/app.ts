@@ -3,6 +3,7 @@ import { unknownPath } from '../base/suggestions/paths.ts';
 import { Calls } from '../rpc/call.ts';
 import { servedProcedures } from '../rpc/procedures.ts';
 import type { Context } from './context.ts';
+import { invitationRequests } from './invitations.ts';
 import { AppError } from '../base/errors.ts';
 import { trpcTransport } from '../rpc/trpc/api.ts';
 import { mcpTransport } from '../rpc/mcp/http.ts';
@@ -55,6 +56,8 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
       stopping: c.lifecycle.stopping.signal,
     }),
   );
+  // The keys of a sandbox are public.
+  if (!c.config.sandbox) app.use(invitationRequests(c));
   // Most instances only answer calls: the first request for a page loads the pages and their libraries.
   app.use(lazily(async () => (await import('../site/site.ts')).site(c)));
   app.use(({ path }) => {

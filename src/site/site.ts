@@ -52,8 +52,7 @@ const FOLDERS = ['/docs/', '/guides/'];
 const OLD_REFERENCE = ['/reference', '/reference/'];
 
 /** The pages and published files of the service, by path. */
-export const site = (c: Parameters<typeof invitationPage>[0]): Router => {
-  const { config, now } = c;
+export const site = ({ config, now }: { config: Config; now: () => Date }): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   const atAddress = (type: string, text: string): RequestHandler =>
     byAddress(config, (base = `http://localhost:${config.port}`) => revalidated(type, withAddress(text, base)));
@@ -76,7 +75,7 @@ export const site = (c: Parameters<typeof invitationPage>[0]): Router => {
   if (config.sandbox) router.all('/sandbox', sandboxPage(config.brand));
   router.use(wellKnown(config, now));
   // The keys of a sandbox are public.
-  if (!config.sandbox) router.use(invitationPage(c));
+  if (!config.sandbox) router.use(invitationPage(config.brand));
   if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config));
   router.use(notFoundPage(config));
   return router;

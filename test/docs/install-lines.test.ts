@@ -15,6 +15,7 @@ import { packages } from '../../src/site/install.ts';
 
 // Each line that installs a package of ours, run as printed against a fresh gateway, by a user with empty caches.
 
+const TYPES = 'content-gateway-types';
 const MINUTES = 60_000;
 /** The first run generates the SDKs. */
 const MAKING_MS = 30 * MINUTES;
@@ -99,14 +100,14 @@ describe('docs/trpc.md', () => {
       expect(blocks.length).toBe(2);
       for (const block of blocks) {
         const cwd = await install(block.replaceAll('http://localhost:3000', gateway.base));
-        const all = ['node_modules/content-gateway-types', '-type', 'f', '-printf', '%s\\n'];
+        const all = [`node_modules/${TYPES}`, '-type', 'f', '-printf', '%s\\n'];
         const { stdout } = await run('find', all, { cwd });
         const bytes = stdout
           .trim()
           .split('\n')
           .reduce((sum, size) => sum + Number(size), 0);
         expect(bytes).toBeLessThanOrEqual(300_000);
-        await run(process.execPath, ['--eval', "import('content-gateway-types/trpc')"], { cwd });
+        await run(process.execPath, ['--eval', `import('${TYPES}/trpc')`], { cwd });
       }
     },
     INSTALLING_MS,

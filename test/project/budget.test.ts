@@ -20,7 +20,7 @@ const LINES: Readonly<Record<string, number>> = {
   contract: 4172,
   'openapi/kit': 7285,
   'src/admin': 9903,
-  'src/app': 1980,
+  'src/app': 2028,
   'src/auth': 1727,
   'src/base': 1543,
   'src/config': 647,
@@ -35,12 +35,12 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1743,
   'src/search': 2769,
-  'src/site': 1881,
+  'src/site': 1832,
   'src/telemetry': 1233,
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 71_319;
+const LINES_OF_TEST = 71_330;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,

@@ -1,4 +1,4 @@
-import { noteOwner } from '../docs/key-check.js';
+import { noteOwner } from './swagger/key-check.js';
 
 // Uses the invitation that the address names after `#`, which browsers do not send, and shows the key.
 
