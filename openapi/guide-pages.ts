@@ -1,6 +1,7 @@
 import { type Guide, guides, sourceOf } from './guide-catalogue.ts';
 import { ADDRESS, EXAMPLE_ADDRESS, targetOf } from './guide-links.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
+import { searchFiles } from './search-index.ts';
 import { exampleText, operationLines, operationsText } from './operations-text.ts';
 
 // The guides as the service publishes them. These files hold placeholders for facts that only the service knows:
@@ -107,6 +108,7 @@ export const guideFiles = (): [path: string, text: string][] => {
     ...guides.map((guide): [string, string] => [`${guide.name}.md`, markdownOf(guide)]),
     ['llms.txt', llmsText(pages)],
     ['llms-full.txt', llmsFullText()],
+    ...searchFiles(pages.map(({ guide: { name }, rendered: { title, html } }) => ({ name, title, html }))),
   ];
   return files.map(([name, text]) => [`openapi/guides/${name}`, text]);
 };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname } from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
@@ -18,6 +18,12 @@ const names = readdirSync(dirname(require.resolve('#assets/site.css')), { recurs
   .filter((name) => extname(name) !== '' && name !== 'admin.css')
   .toSorted();
 
+/** Files that `npm run openapi` makes: the index of the search and the library that reads it. */
+const GENERATED = ['minisearch.js', 'search.json'];
+
+const read = (name: string): Buffer =>
+  GENERATED.includes(name) ? readFileSync(require.resolve(`#openapi/guides/${name}`)) : assetOf(name);
+
 const folders = new WeakMap<Brand, string>();
 
 /** The folder of the files that pages load, from the root of the service. Its name changes with their contents. */
@@ -25,7 +31,7 @@ export const assetFolder = (brand: Brand): string => {
   const known = folders.get(brand);
   if (known !== undefined) return known;
   const hash = createHash('sha256').update(swaggerFingerprint);
-  for (const name of names) hash.update(name).update(assetOf(name));
+  for (const name of [...names, ...GENERATED]) hash.update(name).update(read(name));
   hash.update(paletteCss(brand.color)).update(logoOf(brand).bytes);
   const folder = `assets/${hash.digest('base64url').slice(0, 16)}`;
   folders.set(brand, folder);
@@ -55,11 +61,11 @@ const immutable: RequestHandler = (_request, response, next) => {
  */
 export const assets = (brand: Brand): Router => {
   const files = express.Router({ caseSensitive: true, strict: true });
-  for (const name of names) {
+  for (const name of [...names, ...GENERATED]) {
     files.all(
       `/${name}`,
       readOnly,
-      lazily(() => revalidated(extname(name), assetOf(name))),
+      lazily(() => revalidated(extname(name), read(name))),
     );
   }
   const { type, bytes } = logoOf(brand);

@@ -39,6 +39,10 @@ const barOf = (brand: Brand, path: string): string => {
 <nav class="bar-links" aria-label="Documentation">
 ${links.join('\n')}
 </nav>
+<form class="bar-search" role="search" data-root="${root}" hidden>
+<input type="search" aria-label="Search guides, operations and errors" placeholder="Search" autocomplete="off" spellcheck="false">
+<div class="found" hidden><p role="status"></p><ul></ul></div>
+</form>
 </header>`;
 };
 
@@ -77,6 +81,7 @@ const headOf = ({ path, title, description, styles = [], scripts = [] }: SitePag
     ...['brand.css', 'bar.css', 'site.css', ...styles].map(
       (file) => `<link rel="stylesheet" href="${folder}/${file}">`,
     ),
+    `<script type="module" src="${folder}/search.js"></script>`,
     ...['site.js', ...scripts].map((file) => `<script src="${folder}/${file}" defer></script>`),
   ].join('\n');
 };

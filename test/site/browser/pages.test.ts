@@ -174,6 +174,48 @@ describe('pages in a browser', () => {
     });
   });
 
+  describe('the search', () => {
+    const searched = async (path: string, phrase: string): Promise<string[]> => {
+      await visit(path);
+      await page.setViewportSize(WIDE);
+      await page.getByRole('searchbox', { name: 'Search guides, operations and errors' }).fill(phrase);
+      const links = page.locator('.found a');
+      await links.first().waitFor();
+      return links.evaluateAll((all: unknown) => (all as { href: string }[]).map(({ href }) => href));
+    };
+
+    test.each([
+      ['/', 'game.toggleFavorite', '/docs/#/game/game.toggleFavorite'],
+      ['/guides/start', 'KEY_EXPIRED', '/errors#KEY_EXPIRED'],
+      ['/docs/', 'Idempotency-Key', '/guides/retries'],
+      ['/errors', 'sandbox', '/guides/sandbox'],
+      ['/guides/', 'pagging', '/guides/paging'],
+    ])('on %s finds “%s” at %s', async (path, phrase, target) => {
+      const [first = ''] = await searched(path, phrase);
+      expect(first.slice(app.url.length)).toContain(target);
+      expect(faults).toEqual([]);
+    });
+
+    test('is for everybody, and the keyboard opens and leaves it', async () => {
+      await searched('/', 'rate limit');
+      await page.evaluate(AXE);
+      expect(await barriers(false)).toEqual([]);
+      await screenshot('search');
+      await page.keyboard.press('Escape');
+      await page.locator('.found').waitFor({ state: 'hidden' });
+      await page.getByRole('searchbox').fill('GAME_NOT_FOUND');
+      await page.locator('.found a').first().waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/errors#GAME_NOT_FOUND');
+    });
+
+    test('says if nothing is found', async () => {
+      await visit('/');
+      await page.getByRole('searchbox').fill('zzzqqqxxx');
+      await page.getByText('Nothing found for “zzzqqqxxx”.').waitFor();
+    });
+  });
+
   describe('links', () => {
     test('lead to what is there', () => {
       const broken = pages.flatMap((from) =>
