@@ -94,10 +94,10 @@ const llmsFullText = (): string =>
 /** The published files, by their paths from the root of the repository, in which this runs. */
 export const guideFiles = (): [path: string, text: string][] => {
   const pages = guides.map(pageOf);
-  const index = pages.map(({ guide: { name, group, isForOperators }, rendered: { title, description, headings } }) => ({
+  const index = pages.map(({ guide: { name, group, reader }, rendered: { title, description, headings } }) => ({
     name,
     group,
-    isForOperators,
+    reader,
     title,
     description,
     headings,

@@ -202,17 +202,27 @@ describe('the documents of OpenAPI', () => {
 });
 
 describe('guide pages', () => {
-  test('the list tells guides for callers from those for operators, and so does each guide', async () => {
+  test('the list tells the guides for each reader apart, and each guide stands beside those for its reader alone', async () => {
     const hrefs = (html: string): string[] => [...html.matchAll(/<li><a href="(\w+)"/g)].map(([, name = '']) => name);
-    const [callers, operators] = [false, true].map((isForOperators) =>
-      guides.filter((guide) => guide.isForOperators === isForOperators).map(({ name }) => name),
+    const readers = ['integrator', 'ci', 'operator'].map((reader) =>
+      guides.filter((guide) => guide.reader === reader).map(({ name }) => name),
     );
-    const { 0: first = '', 1: second = '' } = String((await page('/guides/')).body).split('<h2>Run the service</h2>');
-    expect([hrefs(first), hrefs(second)]).toEqual([callers, operators]);
+    const parts = String((await page('/guides/')).body)
+      .split('<h2>')
+      .slice(1);
+    expect(parts.map((part) => part.split('<')[0])).toEqual(['Use the API', 'Test your client', 'Run the service']);
+    expect(parts.map(hrefs)).toEqual(readers);
     const besides = async (name: string): Promise<string[]> =>
       hrefs(String((await page(`/guides/${name}`)).body).split('</nav>\n<article')[0] ?? '');
-    expect(await besides('start')).toEqual(callers);
-    expect(await besides('backup')).toEqual(operators);
+    expect([await besides('keys'), await besides('ci'), await besides('backup')]).toEqual(readers);
+    const others = [
+      ...String((await page('/guides/ci')).body).matchAll(/<a href="(\w+)"( aria-current="true")?>[A-Z]/g),
+    ];
+    expect(others.slice(0, 3).map(([, name, mark]) => [name, mark !== undefined])).toEqual([
+      ['start', false],
+      ['sandbox', true],
+      ['operators', false],
+    ]);
   });
 
   test('the texts are texts', async () => {

@@ -10,8 +10,7 @@ export interface Guide {
   /** Its name under `/guides/`. */
   name: string;
   group: string;
-  /** Whether it is for operators of the service, not for its callers. */
-  isForOperators: boolean;
+  reader: 'integrator' | 'ci' | 'operator';
   title: string;
   /** The first sentence, as plain text. */
   description: string;

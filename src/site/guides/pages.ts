@@ -12,9 +12,23 @@ import { ADDRESS, type Guide, guides, publishedText } from './guides.ts';
 
 const STYLES = ['guides.css'];
 
-/** The guides for callers, or for operators. */
-const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>): Guide[] =>
-  guides.filter((guide) => guide.isForOperators === isForOperators);
+/** The readers of guides: what they do, in words, and the beginning of their list. */
+const READERS = [
+  {
+    reader: 'integrator',
+    title: 'Use the API',
+    lead: 'New here? <a href="start">Start</a> takes five minutes. Every example runs as it stands.',
+  },
+  { reader: 'ci', title: 'Test your client', lead: 'For the tests of a client, on your machine and in CI.' },
+  {
+    reader: 'operator',
+    title: 'Run the service',
+    lead: 'For the people who run this service, or one of their own.',
+  },
+] as const;
+
+/** The guides for the same reader. */
+const guidesFor = (reader: Guide['reader']): Guide[] => guides.filter((guide) => guide.reader === reader);
 
 /** A list of guides in groups, each below a heading of a given depth; `item` makes a line. */
 const grouped = (listed: readonly Guide[], heading: string, item: (guide: Guide) => string): string =>
@@ -25,13 +39,20 @@ const grouped = (listed: readonly Guide[], heading: string, item: (guide: Guide)
     })
     .join('\n');
 
-const sideList = (current: Guide): string =>
-  grouped(
-    audienceOf(current),
+/** The guides for the reader of this one, below links to those for other readers. */
+const sideList = (current: Guide): string => {
+  const readers = READERS.map(({ reader, title }) => {
+    const mark = reader === current.reader ? ' aria-current="true"' : '';
+    return `<a href="${guidesFor(reader)[0]?.name}"${mark}>${title}</a>`;
+  });
+  const list = grouped(
+    guidesFor(current.reader),
     'h2',
     (guide) =>
       `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(guide.title)}</a></li>`,
   );
+  return `<p class="readers">${readers.join('\n')}</p>\n${list}`;
+};
 
 /** With more headings than this, the table of contents lists only the first level. */
 const MANY_HEADINGS = 14;
@@ -54,7 +75,7 @@ const step = (rel: 'prev' | 'next', label: string, guide: Guide | undefined): st
 
 /** The page of a guide. */
 const guidePage = (guide: Guide, publication: Publication): string => {
-  const all = audienceOf(guide);
+  const all = guidesFor(guide.reader);
   const index = all.indexOf(guide);
   const { name, title, description } = guide;
   const contents = contentsOf(guide);
@@ -81,15 +102,16 @@ ${contents === undefined ? '' : `<nav class="toc" aria-label="On this page">\n${
   );
 };
 
-const indexOf = (audience: Pick<Guide, 'isForOperators'>): string =>
-  grouped(
-    audienceOf(audience),
-    'h3',
-    ({ name, title, description }) =>
-      `<li><a href="${name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
-  );
+const indexOf = ({ reader, title: heading, lead }: (typeof READERS)[number]): string => `<h2>${heading}</h2>
+<p>${lead}</p>
+${grouped(
+  guidesFor(reader),
+  'h3',
+  ({ name, title, description }) =>
+    `<li><a href="${name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
+)}`;
 
-/** The list of all guides, with those for callers first. */
+/** The list of all guides, by their readers. */
 const indexPage = ({ brand }: Publication): string =>
   htmlPage(
     {
@@ -99,12 +121,7 @@ const indexPage = ({ brand }: Publication): string =>
       styles: STYLES,
       main: `<div class="prose guide-index">
 <h1>Guides</h1>
-<h2>Use the API</h2>
-<p>New here? <a href="start">Start</a> takes five minutes. Every example runs as it stands.</p>
-${indexOf({ isForOperators: false })}
-<h2>Run the service</h2>
-<p>For the people who run this service, or one of their own.</p>
-${indexOf({ isForOperators: true })}
+${READERS.map(indexOf).join('\n')}
 </div>`,
     },
     brand,
