@@ -66,7 +66,7 @@ const llmsText = (pages: readonly GuidePage[]): string => {
       line('OpenAPI 3.1', `${ADDRESS}/openapi.json`, 'every operation, schema, error and example'),
       line('OpenAPI 3.0', `${ADDRESS}/openapi-3.0.json`, 'the same, for older generators'),
       line('Errors', `${ADDRESS}/errors.json`, 'every `data.reason`: status, cause, how to fix it, whether to retry'),
-      line('Reference', `${ADDRESS}/docs/`, 'the operations as a page, with code samples in six languages'),
+      line('Reference', `${ADDRESS}/docs/`, 'the operations as a page, with code samples in nine languages'),
       line('MCP', `${ADDRESS}/mcp`, 'the operations as tools of the Model Context Protocol, by streamable HTTP'),
     ].join('\n'),
     '## Optional',

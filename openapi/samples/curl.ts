@@ -15,6 +15,9 @@ const jsonOf = (value: unknown): Part => {
 /** A text in single quotes, as a POSIX shell reads it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
+/** The body of a call as JSON on several lines, each after a margin. */
+export const bodyOf = (json: unknown, margin: string): string => layOut(jsonOf({ json }), STYLE, margin);
+
 /** The call by curl, for a POSIX shell. */
 export const curlSample = ({ path, needsKey, json }: Pick<Call, 'path' | 'needsKey' | 'json'>): string => {
   const body = layOut([`-d '`, jsonOf({ json }), `'`], STYLE, '  ').slice(`  -d '`.length, -1);

@@ -46,7 +46,7 @@ const published = documentAt('/openapi.json');
 
 describe('code samples', () => {
   test('each operation has a sample for curl and in each language', () => {
-    const labels = ['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust'];
+    const labels = ['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust', 'PHP', 'C#', 'Ruby'];
     expect(
       samplesIn(published)
         .map(([id, label]) => `${id} ${label}`)
@@ -56,6 +56,18 @@ describe('code samples', () => {
 
   test('both documents have the same samples', () => {
     expect(samplesIn(documentAt('/openapi-3.0.json'))).toEqual(samplesIn(published));
+  });
+
+  // None of these languages reads escapes in such a text.
+  test.each([
+    ['PHP', /<<<'JSON'\n([^]*?)\nJSON;/],
+    ['C#', /"{3}\n([^]*?)\n {4}"{3};/],
+    ['Ruby', /<<~'JSON'\n([^]*?)\nJSON\n/],
+  ])('the samples for %s send what the example says, as it is written', (language, body) => {
+    const sent = samplesIn(published).flatMap(([id, label, source]) =>
+      label === language ? [[id, JSON.parse(body.exec(source)?.[1] ?? '') as unknown]] : [],
+    );
+    expect(sent).toEqual(operations.map(({ id, example }) => [id, { json: example.input }]));
   });
 
   test('a key is taken from the environment where one is needed', () => {

@@ -27,7 +27,7 @@ const PATH = '/docs/';
 
 const mainOf = (publication: Publication): string => `<div class="docs-intro">
 <h1>Reference</h1>
-<p>Every operation of this service, with its schemas and code in six languages. Open one, change the example and send it from
+<p>Every operation of this service, with its schemas and code in nine languages. Open one, change the example and send it from
 here. Public operations need no key. For the others, give yours to <b>Authorize</b>: it is kept in this tab alone, across reloads, and forgotten when
 the tab is closed. ${keyHelp(publication, rootFrom(PATH))}</p>
 <noscript><p>Trying operations needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> and the

@@ -440,10 +440,11 @@ describe('Swagger UI in a browser', () => {
     await control('user.me').click();
   });
 
-  test('code in six languages stands with each operation', async () => {
+  test('code in nine languages stands with each operation', async () => {
     const opened = await open('game.list');
     const tabs = opened.getByRole('tablist', { name: 'Language' });
-    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust']);
+    const languages = ['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust', 'PHP', 'C#', 'Ruby'];
+    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(languages);
     await tabs.getByRole('tab', { name: 'Go' }).click();
     await opened.getByText('package main').waitFor();
     await screenshot('samples');
