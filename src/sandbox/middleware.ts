@@ -100,14 +100,24 @@ export const sandbox = (
     });
   };
 
+  /** Tells the contents: to programs as JSON; to browsers as a page, by the site. */
+  const tell: RequestHandler = async (request, response, next) => {
+    const contents = { ...(await workspaces.catalogue()), seed, headers: { ...forms, [SPACE]: SPACE_FORM } };
+    response.set('Cache-Control', 'no-store').vary('Accept');
+    if (request.accepts(['json', 'html']) === 'html') {
+      response.locals['sandbox'] = contents;
+      await answer(request, response, next);
+      return;
+    }
+    setCommonHeaders(response);
+    response.json(contents);
+  };
+
   return async (request, response, next) => {
     switch (request.path) {
       case '/sandbox':
         assertMethod(request, response, ['GET', 'HEAD']);
-        setCommonHeaders(response);
-        response
-          .set('Cache-Control', 'no-store')
-          .json({ ...(await workspaces.catalogue()), seed, headers: { ...forms, [SPACE]: SPACE_FORM } });
+        await tell(request, response, next);
         return;
       case '/sandbox/faults': {
         assertMethod(request, response, ['GET', 'HEAD']);

@@ -10,6 +10,7 @@ import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
 import { rootFrom } from './page.ts';
 import { lazily, leadToFolder, revalidated } from './serve.ts';
+import { sandboxPage } from './sandbox-page.ts';
 import { sdkFiles } from './sdks.ts';
 import { swaggerPage } from './swagger/page.ts';
 import { yamlOf } from './yaml.ts';
@@ -70,6 +71,7 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   router.use(errorPages(config));
   router.use(guidesRouter(config));
   router.use(swaggerPage(config));
+  if (config.sandbox) router.all('/sandbox', sandboxPage(config.brand));
   router.use(wellKnown(config, now));
   if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config.brand));
   router.use(notFoundPage(config));

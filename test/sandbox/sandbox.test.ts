@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { timeRangeDays } from '../../contract/index.ts';
 import { NOW, type Sandbox, startSandbox } from '../harness/app/sandbox.ts';
+import type { Catalogue } from '../../src/sandbox/catalogue.ts';
 import { guestImagePost, sandboxGuest, sandboxKeys } from '../../src/sandbox/sandbox.ts';
 
 const REFERENCE = '2026-11-20T10:00:00.000Z';
@@ -171,6 +172,25 @@ describe('sandbox', () => {
         await sandbox.reset(space);
       }
       expect(getEventListeners(sandbox.stopping, 'abort')).toHaveLength(listeners);
+    });
+
+    test('the catalogue is a page for browsers, and JSON for all else', async () => {
+      const get = async (accept: string) => {
+        const reply = await fetch(`${sandbox.url}/sandbox`, { headers: { Accept: accept } });
+        expect([reply.status, reply.headers.get('vary'), reply.headers.get('cache-control')]).toEqual([
+          200,
+          expect.stringContaining('Accept'),
+          'no-store',
+        ]);
+        return { reply, text: await reply.text() };
+      };
+      const { reply, text } = await get('text/html,application/xhtml+xml,*/*;q=0.8');
+      expect(reply.headers.get('content-security-policy')).toMatch(/^default-src 'none';/);
+      for (const { key } of sandboxKeys) expect(text).toContain(`<code>${key}</code>`);
+      const [newest] = (JSON.parse((await get('*/*')).text) as Catalogue).games;
+      expect(text).toContain(`<code>${newest!.id}</code>`);
+      expect(text).toContain('<code>X-Sandbox-Fault</code>');
+      expect(JSON.parse((await get('application/json')).text)).toMatchObject({ seed: null });
     });
 
     test('takes POST alone, as the catalogue takes GET', async () => {
