@@ -33,14 +33,14 @@ const LINES: Readonly<Record<string, number>> = {
   'src/image': 231,
   'src/limits': 1462,
   'src/rpc': 2522,
-  'src/sandbox': 1733,
+  'src/sandbox': 1743,
   'src/search': 2769,
-  'src/site': 1502,
+  'src/site': 1682,
   'src/telemetry': 1263,
   'src/user': 383,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_057;
+const LINES_OF_TEST = 70_212;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
