@@ -32,4 +32,4 @@ const begin = () =>
   });
 // Browsers paint no tab in the background.
 if (document.visibilityState === 'hidden') void begin();
-else requestAnimationFrame(() => setTimeout(begin));
+else requestAnimationFrame(() => setTimeout(() => void begin()));
