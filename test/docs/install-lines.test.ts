@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { blocksOf } from '../harness/documents/guide.ts';
 import { type ServeProcess, startSandbox } from '../harness/app/program.ts';
-import { packages } from '../../src/site/install.ts';
+import { packages } from '../../src/base/packages.ts';
 
 // Each line that installs a package of ours, run as printed against a fresh gateway, by a user with empty caches.
 
