@@ -153,7 +153,7 @@ export const steps = [
     name: 'release',
     proves: 'that a commit has one release, which others install, import and start without a clone or a compiler',
     run: ['node', '.ci/release/check.mjs'],
-    envOfAll: { RELEASE_PARTS: 'npm,documents,typescript,python,go,java,rust' },
+    envOfAll: { RELEASE_PARTS: 'types,npm,documents,typescript,python,go,java,rust' },
     minutes: 30,
   },
   {

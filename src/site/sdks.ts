@@ -2,11 +2,11 @@ import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { installLine, isServed, packages } from '../base/packages.ts';
 import type { Brand, Config } from '../config/config.ts';
 import { assertMethod } from '../http/middleware/preconditions.ts';
 import { baseOf } from './base.ts';
 import { codeBlock, escapeHtml } from './html.ts';
-import { installLine, isServed, packages } from './install.ts';
 import { htmlPage } from './page.ts';
 import { leadToFolder, pagePolicy } from './serve.ts';
 

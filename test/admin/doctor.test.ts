@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../src/admin/doctor/check.ts';
 import { redisSpeed } from '../../src/admin/doctor/deployment.ts';
 import { release } from '../../src/base/version.ts';
-import { packages } from '../../src/site/install.ts';
+import { packages } from '../../src/base/packages.ts';
 import { startApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';

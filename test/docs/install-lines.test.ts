@@ -11,17 +11,17 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { blocksOf } from '../harness/documents/guide.ts';
 import { type ServeProcess, startSandbox } from '../harness/app/program.ts';
-import { packages } from '../../src/site/install.ts';
+import { packages } from '../../src/base/packages.ts';
 
 // Each line that installs a package of ours, run as printed against a fresh gateway, by a user with empty caches.
 
-const TYPES = 'content-gateway-types';
 const MINUTES = 60_000;
 /** The first run generates the SDKs. */
 const MAKING_MS = 30 * MINUTES;
 const INSTALLING_MS = 15 * MINUTES;
 const run = promisify(execFile);
 const root = resolve('.');
+const TYPES = 'content-gateway-types';
 /** How this machine reaches registries; all other variables stay away. */
 const OF_MACHINE =
   /^(PATH|LANG|LC_ALL|PYENV_ROOT|.*_CERTS?|.*_CA_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|.*_PROXY|.*_proxy)$/;
@@ -107,7 +107,7 @@ describe('docs/trpc.md', () => {
           .split('\n')
           .reduce((sum, size) => sum + Number(size), 0);
         expect(bytes).toBeLessThanOrEqual(300_000);
-        await run(process.execPath, ['--eval', `import('${TYPES}/trpc')`], { cwd });
+        await run(process.execPath, ['--input-type=module', '--eval', `import "${TYPES}/trpc"`], { cwd });
       }
     },
     INSTALLING_MS,

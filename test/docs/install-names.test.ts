@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { packages } from '../../src/site/install.ts';
+import { packages } from '../../src/base/packages.ts';
 
 // No registry has a package of ours: any author may register its name, and readers would run that author's code.
 

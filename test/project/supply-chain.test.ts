@@ -139,7 +139,7 @@ describe('supply chain', () => {
 
     test('for which npm skips what comes before and after our own scripts, too: there is none but what the guide has run', () => {
       expect(Object.keys(scripts).filter((name) => /^(pre|post)/.test(name))).toEqual(['prepack']);
-      expect(readFileSync('docs/trpc.md', 'utf8')).toContain('`npm pack --ignore-scripts=false`');
+      expect(readFileSync('docs/developing.md', 'utf8')).toContain('`npm pack --ignore-scripts=false`');
     });
   });
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Config } from '../../src/config/config.ts';
-import { packages } from '../../src/site/install.ts';
+import { packages } from '../../src/base/packages.ts';
 import { startApp, type TestApp, withSettings } from '../harness/app/app.ts';
 import { sendRaw } from '../harness/http/raw-http.ts';
 

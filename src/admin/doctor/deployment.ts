@@ -12,7 +12,7 @@ import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { readMaintenance } from '../../rpc/maintenance/maintenance.ts';
 import { examineSecrets, WebhookSecrets } from '../../event/webhook/secrets.ts';
-import { isServed, packages } from '../../site/install.ts';
+import { isServed, packages } from '../../base/packages.ts';
 import { release } from '../../base/version.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
 import { faultOfPublished } from './registry.ts';

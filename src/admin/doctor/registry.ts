@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timeoutSignal } from '../../base/runtime.ts';
-import type { Package } from '../../site/install.ts';
+import type { Package } from '../../base/packages.ts';
 
 const TIMEOUT_MS = 10_000;
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { isServed, packages } from '../../base/packages.ts';
 import { escapeHtml } from '../html.ts';
-import { isServed, packages, withInstallLines } from '../install.ts';
+import { withInstallLines } from './install-lines.ts';
 import { htmlWithContact, kindOf, markdownUrl, markdownWithContact, type Publication } from '../publication.ts';
 
 const require = createRequire(import.meta.url);
