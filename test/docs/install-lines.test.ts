@@ -21,6 +21,7 @@ const MAKING_MS = 30 * MINUTES;
 const INSTALLING_MS = 15 * MINUTES;
 const run = promisify(execFile);
 const root = resolve('.');
+const TYPES = 'content-gateway-types';
 /** How this machine reaches registries; all other variables stay away. */
 const OF_MACHINE =
   /^(PATH|LANG|LC_ALL|PYENV_ROOT|.*_CERTS?|.*_CA_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|.*_PROXY|.*_proxy)$/;
@@ -99,14 +100,14 @@ describe('docs/trpc.md', () => {
       expect(blocks.length).toBe(2);
       for (const block of blocks) {
         const cwd = await install(block.replaceAll('http://localhost:3000', gateway.base));
-        const all = ['node_modules/content-gateway-types', '-type', 'f', '-printf', '%s\\n'];
+        const all = [`node_modules/${TYPES}`, '-type', 'f', '-printf', '%s\\n'];
         const { stdout } = await run('find', all, { cwd });
         const bytes = stdout
           .trim()
           .split('\n')
           .reduce((sum, size) => sum + Number(size), 0);
         expect(bytes).toBeLessThanOrEqual(300_000);
-        await run(process.execPath, ['--eval', "import('content-gateway-types/trpc')"], { cwd });
+        await run(process.execPath, ['--input-type=module', '--eval', `import "${TYPES}/trpc"`], { cwd });
       }
     },
     INSTALLING_MS,

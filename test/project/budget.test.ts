@@ -35,12 +35,12 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1733,
   'src/search': 2769,
-  'src/site': 1562,
+  'src/site': 1559,
   'src/telemetry': 1263,
   'src/user': 383,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 70_360;
+const LINES_OF_TEST = 70_361;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
