@@ -35,7 +35,7 @@ const LINES: Readonly<Record<string, number>> = {
   'src/rpc': 2522,
   'src/sandbox': 1743,
   'src/search': 2769,
-  'src/site': 1791,
+  'src/site': 1788,
   'src/telemetry': 1233,
   'src/user': 532,
 };

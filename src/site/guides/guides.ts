@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { isServed, packages } from '../../base/packages.ts';
+import { installLine, isServed, packages, type PackageSettings } from '../../base/packages.ts';
 import { escapeHtml } from '../html.ts';
-import { withInstallLines } from './install-lines.ts';
 import { htmlWithContact, kindOf, markdownUrl, markdownWithContact, type Publication } from '../publication.ts';
 
 const require = createRequire(import.meta.url);
@@ -34,6 +33,30 @@ const SOURCE_LINKS = {
   markdown: /\[([^\]]+)\]\(https:\/\/source\.invalid\)/g,
 };
 
+const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
+
+const plainText = (html: string): string =>
+  html.replaceAll(/<[^>]*>/g, '').replaceAll(/&(amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
+
+/**
+ * A guide with the lines that install packages for this service. The texts have those of a service that serves all of
+ * them, with the variable of the shell or `ADDRESS`.
+ */
+const withInstallLines = (text: string, isHtml: boolean, settings: PackageSettings): string => {
+  const lines = new Map(
+    packages.flatMap(([language, one]) => {
+      const bare = one.served.replace(/"\$\w+?_URL(.+)"/, (_, path: string) => ADDRESS + path);
+      const line = installLine(settings, language, one);
+      return line === one.served ? [] : [one.served, bare].map((served): [string, string] => [served, line]);
+    }),
+  );
+  if (lines.size === 0) return text;
+  return text.replaceAll(/^( *)(.*\/sdks\/.*)$/gm, (whole, indent: string, line: string) => {
+    const found = lines.get(isHtml ? plainText(line) : line);
+    return found === undefined ? whole : indent + (isHtml ? escapeHtml(found) : found);
+  });
+};
+
 /** A text of `openapi/guides/`, as a service publishes it, but with `ADDRESS` in place of its address. */
 export const publishedText = (file: string, publication: Publication): string => {
   const { brand } = publication;
@@ -50,6 +73,6 @@ export const publishedText = (file: string, publication: Publication): string =>
     .replaceAll(isHtml ? SOURCE_LINKS.html : SOURCE_LINKS.markdown, (_, words: string) =>
       brand.source === undefined ? words : link(words, brand.source),
     );
-  const installing = withInstallLines(text, isHtml, publication, ADDRESS);
+  const installing = withInstallLines(text, isHtml, publication);
   return isHtml ? htmlWithContact(installing, publication) : markdownWithContact(installing, publication);
 };
