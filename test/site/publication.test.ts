@@ -52,7 +52,8 @@ describe('a service tells its readers', () => {
     test.each(KINDS)('in Markdown, too, and without what is said by others: %s', async (kind) => {
       expect((await kinds[kind]('/guides/start.md')).includes(SANDBOX_KEY)).toBe(kind === 'sandbox');
       const text = await kinds[kind]('/llms-full.txt');
-      expect(text).not.toMatch(/<!--|\/where/);
+      // In a clone without packages, Java's pom.xml says so in a comment of its own.
+      expect(text.replace(/<!-- \S+: not at .*-->/, '')).not.toMatch(/<!--|\/where/);
     });
 
     const WORDS: Record<Kind, RegExp> = {
