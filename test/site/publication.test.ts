@@ -41,7 +41,11 @@ describe('a service tells its readers', () => {
     test.each<[Kind, shown: string[], hidden: string[]]>([
       ['sandbox', [SANDBOX_KEY], [COMMAND, 'for a key with']],
       ['own', [COMMAND], [SANDBOX_KEY, 'for a key with']],
-      ['at a public address', ['ask the operator of the service for an invitation to a key with'], [SANDBOX_KEY, COMMAND]],
+      [
+        'at a public address',
+        ['ask the operator of the service for an invitation to a key with'],
+        [SANDBOX_KEY, COMMAND],
+      ],
       ['with a contact', [`ask ${LINK} for an invitation to a key with`], [SANDBOX_KEY, COMMAND]],
     ])('at the start: %s', async (kind, shown, hidden) => {
       const html = (await kinds[kind]('/guides/start')).replaceAll(/<\/?span[^>]*>/g, '');
