@@ -40,7 +40,7 @@ const LINES: Readonly<Record<string, number>> = {
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 71_331;
+const LINES_OF_TEST = 71_335;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
