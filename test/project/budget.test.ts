@@ -40,7 +40,10 @@ const LINES: Readonly<Record<string, number>> = {
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 71_335;
+const LINES_OF_TEST = 71_346;
+/** Words of one guide, and of all guides in `docs/`, tables and code included. */
+const WORDS_OF_GUIDE = 1800;
+const WORDS_OF_GUIDES = 26_000;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   'contract/game.ts': 318,
@@ -91,6 +94,14 @@ describe('the size of', () => {
       .filter((file) => /\.(?:ts|mjs|cjs|js)$/.test(file) && !/node_modules|build/.test(file))
       .map((file) => join('test', file));
     expectWithin(sum(sources.map(linesOf)), LINES_OF_TEST, SLACK_OF_LINES);
+  });
+
+  test('the guides in words', () => {
+    const words = readdirSync('docs')
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => readFileSync(join('docs', name), 'utf8').match(/\S+/g)?.length ?? 0);
+    expect(Math.max(...words)).toBeLessThanOrEqual(WORDS_OF_GUIDE);
+    expect(sum(words)).toBeLessThanOrEqual(WORDS_OF_GUIDES);
   });
 
   test('comments is 120 columns at most', () => {
