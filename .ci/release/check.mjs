@@ -134,6 +134,22 @@ const compile = (folder) => {
   }
 };
 
+/** A folder of programs that use a package of ours, installed and compiled, with some words of its files replaced. */
+const consumerOf = (name, archive, replaced = []) => {
+  const folder = join(temporary, name);
+  cpSync(CONSUMER, folder, { recursive: true });
+  for (const file of ['contract.ts', 'trpc.ts', 'package.json']) {
+    const text = readFileSync(join(folder, file), 'utf8');
+    writeFileSync(
+      join(folder, file),
+      replaced.reduce((all, [from, to]) => all.replace(from, to), text),
+    );
+  }
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', archive], folder);
+  compile(folder);
+  return folder;
+};
+
 /** Does in a clone and an empty folder what docs/trpc.md prints on the contract, against a sandbox. */
 const followGuide = async (clone, types) => {
   const guide = readFileSync(join(clone, 'docs/trpc.md'), 'utf8').split('## The contract\n')[1].split('\n## ')[0];
@@ -178,24 +194,21 @@ try {
   await followGuide(join(temporary, 'one'), types);
 
   const archive = join(out, `content-gateway-${version}.tgz`);
-  const consumer = join(temporary, 'consumer');
-  cpSync(CONSUMER, consumer, { recursive: true });
-  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', archive, types], consumer);
-  // The same programs, with the package of types.
-  for (const name of ['contract', 'trpc']) {
-    const program = readFileSync(join(CONSUMER, `${name}.ts`), 'utf8');
-    writeFileSync(join(consumer, `${name}-types.ts`), program.replace("'content-gateway/", "'content-gateway-types/"));
-  }
-  compile(consumer);
+  const consumer = consumerOf('consumer', archive);
+  // The same programs with the package of types, which takes the zod of its users.
+  const ofTypes = consumerOf('consumer-of-types', types, [
+    ["'content-gateway/", "'content-gateway-types/"],
+    [/"zod": ".+"/, `"zod": "${dependencies.zod}"`],
+  ]);
   await withService(consumer, ['npx', 'content-gateway', 'serve', '--sandbox'], (base) => {
-    for (const [program, said] of [
-      ['contract', 'false'],
-      ['trpc', 'GAME_NOT_FOUND'],
-      ['contract-types', 'false'],
-      ['trpc-types', 'GAME_NOT_FOUND'],
-    ]) {
-      const printed = run('node', [`out/${program}.js`, base], consumer);
-      if (!printed.endsWith(` ${said}\n`)) fail(`${program} printed ${printed}`);
+    for (const folder of [consumer, ofTypes]) {
+      for (const [program, said] of [
+        ['contract', 'false'],
+        ['trpc', 'GAME_NOT_FOUND'],
+      ]) {
+        const printed = run('node', [`out/${program}.js`, base], folder);
+        if (!printed.endsWith(` ${said}\n`)) fail(`${program} printed ${printed}`);
+      }
     }
     run('npx', ['content-gateway', 'verify', base], consumer);
   });

@@ -107,7 +107,7 @@ const packTypes = () => {
     peerDependencies: {
       '@ts-rest/core': dependencies['@ts-rest/core'],
       ...peerDependencies,
-      zod: `^${dependencies.zod.split('.', 1)}.0.0`,
+      zod: `^${dependencies.zod}`,
     },
     peerDependenciesMeta: { ...peerDependenciesMeta, '@ts-rest/core': { optional: true }, zod: { optional: true } },
   };

@@ -103,7 +103,12 @@ describe('a pruned installation', () => {
       expect(contentOf(await callTool(mcp, 'game.list', { page: 1, limit: 1 }))).toMatchObject({
         items: [{ title }],
       });
-      for (const page of ['docs/', 'docs/swagger-ui-bundle.js', 'docs/swagger-ui.css', 'openapi.json']) {
+      for (const page of [
+        'docs/',
+        'assets/swagger/swagger-ui-bundle.js',
+        'assets/swagger/swagger-ui.css',
+        'openapi.json',
+      ]) {
         expect([page, (await fetch(`${served.base}/${page}`)).status]).toEqual([page, 200]);
       }
       expect(await cli('doctor')).toMatchObject({ code: 0 });

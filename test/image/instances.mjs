@@ -153,9 +153,9 @@ export const instances = async (given) => {
     const used = new Set(
       queries.flatMap(({ query }) => query.match(/\b(?:content_gateway|process|nodejs)_\w+/g) ?? []),
     );
-    // Nobody is limited here, there is no Redis, and the disk is the server's.
-    const absent = ['rate_limit_refusals_total', 'redis_available', 'database_disk_free_bytes'];
-    const isAbsent = (name) => absent.includes(name.slice('content_gateway_'.length));
+    // A series appears with its first count. The guide lists all metrics, as a test holds.
+    const guide = readFileSync(join(root, 'docs/monitoring.md'), 'utf8');
+    const isAbsent = (name) => new RegExp(`^\\| \`${name.slice('content_gateway_'.length)}\\b`, 'm').test(guide);
     assert.deepEqual(
       [...used].filter((name) => !exist.has(name) && !isAbsent(name)),
       [],

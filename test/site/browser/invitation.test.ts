@@ -86,7 +86,7 @@ describe('an invitation in a browser', () => {
       /^Ada & Co is user [\da-f-]{36}\. The key has content:write, user:read\.$/,
     );
     expect(page.url()).toBe(`${app.url}/invitation`);
-    expect(await page.locator('form').isVisible()).toBe(false);
+    expect(await page.locator('form.invitation').isVisible()).toBe(false);
     await expectAccessible();
 
     const command = (await codeOf(1).textContent()) ?? '';
