@@ -23,7 +23,7 @@ import { join } from 'node:path';
 import { filesIn } from './files.mjs';
 
 const repository = join(import.meta.dirname, '../..');
-const { version, dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+const { version, dependencies, devDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
 /** The SDKs' packages are made by another step, too. */
 const PARTS = process.env.RELEASE_PARTS || 'types,npm,documents';
 const CONSUMER = join(repository, 'test/clients/package');
@@ -195,10 +195,10 @@ try {
 
   const archive = join(out, `content-gateway-${version}.tgz`);
   const consumer = consumerOf('consumer', archive);
-  // The same programs with the package of types, which takes the zod of its users.
+  // The same programs with the package of types, which takes the zod of its users, and brings no types of Node.js.
   const ofTypes = consumerOf('consumer-of-types', types, [
     ["'content-gateway/", "'content-gateway-types/"],
-    [/"zod": ".+"/, `"zod": "${dependencies.zod}"`],
+    [/"zod": ".+"/, `"@types/node": "${devDependencies['@types/node']}", "zod": "${dependencies.zod}"`],
   ]);
   await withService(consumer, ['npx', 'content-gateway', 'serve', '--sandbox'], (base) => {
     for (const folder of [consumer, ofTypes]) {
