@@ -96,6 +96,8 @@ export const steps = [
       'five SDKs as their users install them, by 180 scripted exchanges and one scenario, and beside the last release',
     run: ['npm', 'run', '-s', 'test:sdk'],
     minutes: 90,
+    // The long tests serve the packages in `build/sdk/artifacts`, which this step makes anew.
+    alone: true,
     apart: [...PROSE, 'docs', ...PAGES, 'deploy', ...testsBut()],
   },
   {
