@@ -81,26 +81,31 @@ const whenWritten = (output: Writable): Promise<void> =>
   });
 
 /**
- * Yields the chunks of the input only as fast as they are answered and the answers are read: the SDK would read without
- * bound. A line that is too long is cut, so that it is no longer JSON: it would end the SDK. The input ends when all
- * requests are answered, since the SDK then gives up running requests.
+ * Yields whole lines, only as fast as they are answered and the answers are read. The SDK reads without bound, copies
+ * what it has of a line for each chunk, and ends at a line that is too long. Such a line is dropped here. The input ends
+ * when all requests are answered, since the SDK then gives up running requests.
  */
 async function* boundedInput(
   input: AsyncIterable<Buffer>,
   { client, output, onTooLong }: { client: LocalClient; output: Writable; onTooLong: () => void },
 ): AsyncGenerator<Buffer> {
-  /** The bytes of the last line so far. */
+  /** The chunks and the bytes of the line that has begun. A line that is too long has no chunks. */
+  let begun: Buffer[] = [];
   let length = 0;
-  let isCut = false;
   for await (const chunk of input) {
-    const firstBreak = chunk.indexOf(LINE_BREAK);
-    if (isCut && firstBreak === -1) continue;
-    yield isCut ? chunk.subarray(firstBreak) : chunk;
-    length = firstBreak === -1 ? length + chunk.length : chunk.length - chunk.lastIndexOf(LINE_BREAK) - 1;
-    isCut = length > LONGEST_LINE;
-    if (isCut) {
+    const end = chunk.lastIndexOf(LINE_BREAK) + 1;
+    if (end > 0) {
+      const start = length > LONGEST_LINE ? chunk.indexOf(LINE_BREAK) : 0;
+      yield Buffer.concat([...begun, chunk.subarray(start, end)]);
+      begun = [];
+      length = 0;
+    }
+    const wasTooLong = length > LONGEST_LINE;
+    length += chunk.length - end;
+    if (length <= LONGEST_LINE) begun.push(chunk.subarray(end));
+    else if (!wasTooLong) {
+      begun = [];
       onTooLong();
-      yield Buffer.of(LINE_BREAK);
     }
     await client.whenRoom();
     if (output.writableLength > MOST_UNREAD) await whenWritten(output);
