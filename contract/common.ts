@@ -152,6 +152,10 @@ export const contentInput = {
     .describe('Names of tags. New tags are created; duplicates merge'),
 };
 
+/** The description of an operation that deletes a record. */
+export const DELETES =
+  'Deletes it with its favorites and reactions, also if an operator has hidden it. Only the author may do this. The feed and webhooks report it, and its id is never used again.';
+
 const pageNumber = wholeNumber(1, MAX_PAGE);
 
 /** The input members that all lists share. */
@@ -176,6 +180,7 @@ const listMembers = {
     .max(MAX_FILTER_TAGS)
     .optional()
     .describe('Slugs of tags that a record must all have'),
+  authorId: Id.optional().describe('The id of the user who published the records'),
 };
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,6 +4,7 @@ import {
   contentInput,
   contentMembers,
   Count,
+  DELETES,
   DownloadUrl,
   HttpUrl,
   Id,
@@ -46,46 +47,60 @@ const Download = z.strictObject({
   password: line(0, lengths.password).optional().describe('Password of the archive'),
 });
 
-const ExtraInfoInput = z
+const extraInfoMembers = {
+  originalName: labelOrNone(lengths.originalName).describe('Name of the original work'),
+  originalAuthor: labelOrNone(lengths.originalAuthor).describe('Author of the original work'),
+  fileSize: text(
+    1,
+    lengths.fileSize,
+    form('^[0-9]+(\\.[0-9]+)? ?(B|KB|MB|GB|TB)$', 'must be a number with a unit: B, KB, MB, GB or TB'),
+  ).describe('Size with unit, for example 1.5GB'),
+  platforms: z.array(label(lengths.platform)).max(MAX_PLATFORMS).describe('Platforms, for example Windows or Android'),
+  screenshots: z.array(HttpUrl).max(MAX_SCREENSHOTS).describe('URLs of screenshots'),
+  downloads: z
+    .array(Download.meta({ id: 'DownloadInput', description: 'A download link.' }))
+    .max(MAX_DOWNLOADS)
+    .describe('Download links'),
+};
+
+const ExtraInfoInput = z.strictObject(extraInfoMembers).partial().meta({
+  id: 'ExtraInfoInput',
+  description: 'More about a game: where it comes from, its size, platforms and downloads.',
+});
+
+const ExtraInfoChange = z
   .strictObject({
-    originalName: labelOrNone(lengths.originalName).optional().describe('Name of the original work'),
-    originalAuthor: labelOrNone(lengths.originalAuthor).optional().describe('Author of the original work'),
-    fileSize: text(
-      1,
-      lengths.fileSize,
-      form('^[0-9]+(\\.[0-9]+)? ?(B|KB|MB|GB|TB)$', 'must be a number with a unit: B, KB, MB, GB or TB'),
-    )
-      .optional()
-      .describe('Size with unit, for example 1.5GB'),
-    platforms: z
-      .array(label(lengths.platform))
-      .max(MAX_PLATFORMS)
-      .optional()
-      .describe('Platforms, for example Windows or Android'),
-    screenshots: z.array(HttpUrl).max(MAX_SCREENSHOTS).optional().describe('URLs of screenshots'),
-    downloads: z
-      .array(Download.meta({ id: 'DownloadInput', description: 'A download link.' }))
-      .max(MAX_DOWNLOADS)
-      .optional()
-      .describe('Download links'),
+    ...extraInfoMembers,
+    originalName: extraInfoMembers.originalName.nullable(),
+    originalAuthor: extraInfoMembers.originalAuthor.nullable(),
+    fileSize: extraInfoMembers.fileSize.nullable(),
   })
-  .meta({
-    id: 'ExtraInfoInput',
-    description: 'More about a game: where it comes from, its size, platforms and downloads.',
-  });
+  .partial()
+  .meta({ id: 'ExtraInfoChange', description: 'The members of `extraInfo` to change; `null` clears.' });
+
+const gameMembers = {
+  title: contentInput.title,
+  description: contentInput.description,
+  coverUrl: HttpUrl.describe('URL of the cover image'),
+  gameType: GameType,
+  isFree: z.boolean().describe('Whether the game is free'),
+  version: text(
+    1,
+    lengths.version,
+    form('^Ver[0-9]+(\\.[0-9]+)*$', 'must be "Ver" and a number, for example Ver1.2'),
+  ).describe('Version label, for example Ver1.2'),
+  tagNames: contentInput.tagNames,
+};
 
 const GameInput = z
-  .strictObject({
-    title: contentInput.title,
-    description: contentInput.description.optional(),
-    coverUrl: HttpUrl.optional().describe('URL of the cover image'),
-    gameType: GameType.optional(),
-    isFree: z.boolean().default(true).describe('Whether the game is free'),
-    version: text(1, lengths.version, form('^Ver[0-9]+(\\.[0-9]+)*$', 'must be "Ver" and a number, for example Ver1.2'))
-      .optional()
-      .describe('Version label, for example Ver1.2'),
-    tagNames: contentInput.tagNames.optional(),
-    extraInfo: ExtraInfoInput.optional(),
+  .strictObject({ ...gameMembers, isFree: gameMembers.isFree.default(true), extraInfo: ExtraInfoInput })
+  .partial({
+    description: true,
+    coverUrl: true,
+    gameType: true,
+    version: true,
+    tagNames: true,
+    extraInfo: true,
   })
   .meta({ id: 'GameInput', description: 'A game to publish.' });
 
@@ -223,6 +238,37 @@ export const game = router('game', {
     },
   }),
 
+  update: procedure({
+    summary: 'Change a game',
+    description:
+      'Changes the members that you send. Only the author may do this. `tagNames`, and each member of `extraInfo` that you send, replace the old ones; `null` clears a member.',
+    access: 'content:write',
+    effect: 'write',
+    input: z
+      .strictObject({
+        ...gameMembers,
+        description: gameMembers.description.nullable(),
+        coverUrl: gameMembers.coverUrl.nullable(),
+        gameType: gameMembers.gameType.nullable(),
+        version: gameMembers.version.nullable(),
+        extraInfo: ExtraInfoChange,
+      })
+      .partial()
+      .extend({ id: gameId }),
+    output: Game,
+    laws: ['updates'],
+    errors: ['GAME_NOT_FOUND', 'NOT_OWNER', 'QUOTA_EXCEEDED'],
+    example: {
+      input: { id: exampleGame.id, version: 'Ver1.3', extraInfo: { fileSize: '1.6GB' } },
+      output: {
+        ...exampleGame,
+        version: 'Ver1.3',
+        extraInfo: { ...exampleGame.extraInfo, fileSize: '1.6GB' },
+        viewer: untouchedViewer,
+      },
+    },
+  }),
+
   toggleFavorite: procedure({
     summary: 'Add or remove a favorite',
     description:
@@ -314,5 +360,17 @@ export const game = router('game', {
     laws: ['relates'],
     errors: ['GAME_NOT_FOUND'],
     example: { input: { gameId: plainGame.id, limit: DEFAULT_RELATED }, output: { items: [exampleGameSummary] } },
+  }),
+
+  delete: procedure({
+    summary: 'Delete a game',
+    description: DELETES,
+    access: 'content:write',
+    effect: 'write',
+    input: z.strictObject({ id: gameId }),
+    output: z.object({ id: z.string().describe('The id of the deleted game') }),
+    laws: ['deletes'],
+    errors: ['GAME_NOT_FOUND', 'NOT_OWNER'],
+    example: { input: { id: exampleGame.id }, output: { id: exampleGame.id } },
   }),
 });

@@ -4,6 +4,7 @@ import {
   contentInput,
   contentMembers,
   Count,
+  DELETES,
   HttpUrl,
   Id,
   listInput,
@@ -191,5 +192,17 @@ export const image = router('image', {
       input: { imagePostId: exampleImagePost.id },
       output: { imagePostId: exampleImagePost.id, favorited: true, favoriteCount: 1 },
     },
+  }),
+
+  delete: procedure({
+    summary: 'Delete an image post',
+    description: DELETES,
+    access: 'content:write',
+    effect: 'write',
+    input: z.strictObject({ id: imagePostId }),
+    output: z.object({ id: z.string().describe('The id of the deleted image post') }),
+    laws: ['deletes'],
+    errors: ['IMAGE_POST_NOT_FOUND', 'NOT_OWNER'],
+    example: { input: { id: exampleImagePost.id }, output: { id: exampleImagePost.id } },
   }),
 });

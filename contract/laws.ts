@@ -21,6 +21,8 @@ export type Law =
   | 'publishesAll'
   /** A change of a record changes the given members, and nothing else. */
   | 'updates'
+  /** A deleted record is no longer found or counted. */
+  | 'deletes'
   /** A state of the caller switches on, over and off, and is counted. */
   | 'toggles'
   /** A change of the caller's profile changes the given members, and nothing else. */

@@ -46,7 +46,10 @@ const ownKey = (key: KeyInfo, now: Date): OwnKey => ({
 });
 
 /** The user of a key, for the audit log. */
-const actorOf = ({ userId, key }: Caller, now: Date): Actor => ({ name: `user ${userId} by key ${key.id}`, now });
+export const actorOf = ({ userId, key }: Caller, now: Date): Actor => ({
+  name: `user ${userId} by key ${key.id}`,
+  now,
+});
 
 /** The keys of a user, the latest first. */
 export const listOwnKeys = async (

@@ -20,8 +20,13 @@ export interface ContentKind {
   reactionTable: string;
   /** A column to filter by. The tag rows of a record repeat its value. */
   typeColumn?: string;
-  /** Whether its records never lose a tag while they exist. */
-  tagsAreKept: boolean;
+  /**
+   * Whether a change of tags or type counts among removals, so that cached totals notice it. For image posts, it does
+   * not: earlier versions, which may run beside this one, do not count it.
+   */
+  countsTagChanges: boolean;
+  /** The counters that include a record of a type, in addition to that of the kind. */
+  countersOf: (type: string | null) => readonly string[];
   /** The column of `users` and `tags` that counts records of this kind. */
   countColumn: string;
   /** Members that search covers in addition to title and tags. */

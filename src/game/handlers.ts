@@ -1,8 +1,9 @@
 import type { Contract } from '../../contract/index.ts';
 import { getRecord } from '../content/service.ts';
+import { deleteRecord } from '../content/write/delete.ts';
 import { pageView } from '../content/view.ts';
 import type { Handlers } from '../auth/procedure.ts';
-import { countTypes, gameDraft, type GameContext, listGames, relatedGames } from './service.ts';
+import { countTypes, gameDraft, type GameContext, listGames, relatedGames, updateGame } from './service.ts';
 import { gameSummaryView, gameView } from './view.ts';
 
 export const gameHandlers = (c: GameContext): Handlers<Contract['game']> => ({
@@ -11,6 +12,8 @@ export const gameHandlers = (c: GameContext): Handlers<Contract['game']> => ({
   create: (input, call) => c.publisher.create(c.kind, gameDraft(input), call, gameView),
   batchCreate: ({ games }, call) =>
     c.publisher.createAll(c.kind, games.map(gameDraft), call, (made) => ({ items: made.map(gameView) })),
+  update: (input, call) => updateGame(c, input, call),
+  delete: ({ id }, call) => deleteRecord(c, id, call),
   toggleFavorite: ({ gameId }, call) => c.toggles.favorite(c.kind, gameId, call, (state) => ({ gameId, ...state })),
   toggleReaction: ({ gameId, type }, call) =>
     c.toggles.react(c.kind, gameId, type, call, (state) => ({ gameId, ...state })),

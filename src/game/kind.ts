@@ -31,9 +31,16 @@ export type StoredGameSummary = StoredOf<typeof gameColumns.summary>;
 /** The stored members that only games have, in full. */
 export type StoredGame = StoredGameSummary & StoredOf<typeof gameColumns.detail>;
 
-type GameRow = ContentRow & RowOf<typeof gameColumns.summary & typeof gameColumns.detail>;
+export type GameRow = ContentRow & RowOf<typeof gameColumns.summary & typeof gameColumns.detail>;
 
 export const gamesIn = repositoryOf<GameRow>('Game');
+
+export const TYPES = 'games:';
+/** The upper bound of the names of all type counters. MySQL's `LIKE` would miss names with characters beyond U+FFFF. */
+export const AFTER_TYPES = 'games;';
+
+/** The name of the counter of the games of a type. For games without a type, it ends in a colon. */
+export const typeCounter = (gameType: string | null): string => `${TYPES}${gameType ?? ''}`;
 
 const links = { tagTable: 'game_tags', foreignKey: 'game_id' };
 
@@ -55,7 +62,8 @@ export const gameKind: ContentKind = {
   favoriteTable: 'game_favorites',
   reactionTable: 'game_reactions',
   typeColumn: 'game_type',
-  tagsAreKept: true,
+  countsTagChanges: true,
+  countersOf: (type) => [typeCounter(type)],
   countColumn: 'game_count',
   searched: ['originalAuthor', 'extraInfo'],
   searchedTexts: ({ originalAuthor, extraInfo }) => [

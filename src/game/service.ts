@@ -3,26 +3,31 @@ import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { ContentContext } from '../content/service.ts';
+import { updateRecord } from '../content/write/update.ts';
 import type { Call } from '../auth/procedure.ts';
+import type { Caller } from '../auth/verifier.ts';
 import { readCounters } from '../content/write/counters.ts';
 import type { Reader } from '../db/connection.ts';
 import { readRelated } from './related.ts';
-import { gamesIn, type StoredExtraInfo, type StoredGame, type StoredGameSummary } from './kind.ts';
+import {
+  type GameRow,
+  gamesIn,
+  type StoredExtraInfo,
+  type StoredGame,
+  type StoredGameSummary,
+  typeCounter,
+  TYPES,
+} from './kind.ts';
+import { gameView } from './view.ts';
 
 /** The dependencies of the router `game`. */
 export type GameContext = ContentContext<StoredGameSummary, StoredGame>;
 
 type GameInput = InputOf<Contract['game']['create']>;
+type GameUpdate = InputOf<Contract['game']['update']>;
 type GameListInput = InputOf<Contract['game']['list']>;
 
 const DAY_MS = 86_400_000;
-
-const TYPES = 'games:';
-/** The upper bound of the names of all type counters. MySQL's `LIKE` would miss names with characters beyond U+FFFF. */
-export const AFTER_TYPES = 'games;';
-
-/** The name of the counter of the games of a type. For games without a type, it ends in a colon. */
-export const typeCounter = (gameType: string | null): string => `${TYPES}${gameType ?? ''}`;
 
 /** Counts an author's games of each type. */
 export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId: string) =>
@@ -35,17 +40,18 @@ export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId: stri
     .getRawMany<{ type: string | null; n: number }>();
 
 /** Game types are compared and stored with their ASCII letters in upper case. */
-const upperCaseType = (gameType: string | undefined): string | undefined =>
-  gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
+const upperCaseType = (gameType: string): string => gameType.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
+
+const withoutNulls = (members: object): StoredExtraInfo =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 export const gameDraft = (input: GameInput): Draft<StoredGame> => {
   const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
-  const gameType = upperCaseType(input.gameType) ?? null;
+  const gameType = input.gameType === undefined ? null : upperCaseType(input.gameType);
   return {
     title: input.title,
     tagNames: input.tagNames ?? [],
     searchable: [extraInfo.originalName, originalAuthor],
-    counters: [typeCounter(gameType)],
     type: gameType,
     own: {
       description: input.description ?? null,
@@ -59,6 +65,29 @@ export const gameDraft = (input: GameInput): Draft<StoredGame> => {
   };
 };
 
+/** Changes the given members of a game. @throws AppError GAME_NOT_FOUND, NOT_OWNER, QUOTA_EXCEEDED */
+export const updateGame = (
+  c: GameContext,
+  { id, tagNames, extraInfo: { originalAuthor, ...extraInfo } = {}, ...members }: GameUpdate,
+  call: Call<Caller>,
+): Promise<OutputOf<Contract['game']['update']>> =>
+  updateRecord(
+    c,
+    {
+      id,
+      tagNames,
+      columnsOf: (row: GameRow) => ({
+        ...members,
+        gameType: members.gameType && upperCaseType(members.gameType),
+        originalAuthor,
+        extraInfo: withoutNulls({ ...row.extraInfo, ...extraInfo }),
+      }),
+      searchableOf: (row) => [row.extraInfo.originalName, row.originalAuthor],
+    },
+    call,
+    gameView,
+  );
+
 /** One page of games. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listGames = (
   { reads, now }: GameContext,
@@ -66,7 +95,7 @@ export const listGames = (
   call: Call,
 ): Promise<ListPage<ContentRecord<StoredGameSummary>>> => {
   const { timeRange } = input;
-  const type = upperCaseType(input.gameType);
+  const type = input.gameType && upperCaseType(input.gameType);
   const filters = {
     type: type === undefined ? undefined : { value: type, counter: typeCounter(type) },
     since: timeRange === 'all' ? undefined : () => new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),

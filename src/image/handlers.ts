@@ -1,5 +1,6 @@
 import type { Contract } from '../../contract/index.ts';
 import { getRecord } from '../content/service.ts';
+import { deleteRecord } from '../content/write/delete.ts';
 import { pageView } from '../content/view.ts';
 import type { Handlers } from '../auth/procedure.ts';
 import { type ImageContext, imagePostDraft, updateImagePost } from './service.ts';
@@ -11,7 +12,8 @@ export const imageHandlers = (c: ImageContext): Handlers<Contract['image']> => (
   create: (input, call) => c.publisher.create(c.kind, imagePostDraft(input), call, imagePostView),
   batchCreate: ({ posts }, call) =>
     c.publisher.createAll(c.kind, posts.map(imagePostDraft), call, (made) => ({ items: made.map(imagePostView) })),
-  update: (input, call) => updateImagePost(c, input, call, imagePostView),
+  update: (input, call) => updateImagePost(c, input, call),
+  delete: ({ id }, call) => deleteRecord(c, id, call),
   toggleFavorite: ({ imagePostId }, call) =>
     c.toggles.favorite(c.kind, imagePostId, call, (state) => ({ imagePostId, ...state })),
   toggleReaction: ({ imagePostId, type }, call) =>

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import { systemActor } from '../../src/auth/audit/log.ts';
-import { removableGames } from '../../src/admin/moderation/kinds.ts';
+import { gameKind } from '../../src/game/kind.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { eraseUser } from '../../src/admin/person/erase.ts';
 import { previewErasure } from '../../src/admin/person/preview.ts';
@@ -399,7 +399,7 @@ describe('users erase', () => {
     expect([likeCount, favoriteCount, tags.map(({ name }) => name)]).toEqual([1, 0, [COMMON]]);
     expect((await app.call('image.getById', { id: made.theirPost.id })).dislikeCount).toBe(0);
     // Tags of hidden records are used, too.
-    await unhideRecord(db, removableGames, made.hidden.id, by);
+    await unhideRecord(db, gameKind, made.hidden.id, by);
     const shown = await app.call('game.getById', { id: made.hidden.id });
     expect([shown.tags, shown.favoriteCount, shown.likeCount]).toEqual([[{ name: 'veiled', slug: 'veiled' }], 0, 0]);
     expect((await app.call('game.list', { limit: 9, page: 1, search: 'of a fan' })).total).toBe(2);
@@ -483,7 +483,7 @@ describe('users erase', () => {
   test('takes all of it however often it is interrupted', async () => {
     const person = await app.aUser({ nickname: text('interrupted') });
     await app.aGame({ title: text('i'), gameType: NEEDLE, tagNames: [text('i')] }, person);
-    await hideRecord(db, removableGames, (await app.aGame({ title: text('j') }, person)).id, { reason: text('r'), by });
+    await hideRecord(db, gameKind, (await app.aGame({ title: text('j') }, person)).id, { reason: text('r'), by });
     let interruptions = 0;
     for (let transactions = 0; ; transactions += 1) {
       const isDone = await killedAfter(db, transactions, () => eraseUser(db, person.id, { ...options, vacuum: false }));

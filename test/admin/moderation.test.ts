@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
-import { removableGames } from '../../src/admin/moderation/kinds.ts';
+
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { mergeTags } from '../../src/content/write/tag-merge.ts';
@@ -278,7 +278,7 @@ describe('deletion', () => {
         favoriteCount: MARKS,
         dislikeCount: MARKS,
       });
-      expect(await deleteRecord(db, removableGames, game.id, by)).toBe(true);
+      expect(await deleteRecord(db, gameKind, game.id, by)).toBe(true);
     } finally {
       db.transaction = original;
     }
@@ -358,7 +358,7 @@ describe('deletion', () => {
       deleteUser(db, doomed.id, by),
       removeRecords(
         db,
-        removableGames,
+        gameKind,
         games.filter((_, n) => n % 4 === 0).map(({ id }) => storedIdToBytes(id)),
       ),
       suspendUser(db, third.id, by, { hide: true, settle: () => sleep(50) }),

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
-import { removableGames } from '../../src/admin/moderation/kinds.ts';
+
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { deleteUnusedTags, findUnusedTags } from '../../src/admin/moderation/unused-tags.ts';
@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 const { cli, json } = operatorOf(() => app.databaseUrl);
-const drop = (id: string) => deleteRecord(db, removableGames, id, by);
+const drop = (id: string) => deleteRecord(db, gameKind, id, by);
 const slugs = async (): Promise<string[]> => (await findUnusedTags(db)).map(({ slug }) => slug);
 const totalOf = async (instance: TestApp, slug: string): Promise<number> =>
   (await instance.call('game.list', { limit: 1, page: 1, tagSlugs: [slug] })).total;
@@ -80,7 +80,7 @@ describe('tags prune', () => {
 
   test('spares the tags of hidden records, and tags that were merged into tags with records', async () => {
     const hidden = await app.aGame({ tagNames: ['veil', 'old veil'] }, author);
-    await hideRecord(db, removableGames, hidden.id, { reason: 'r', by });
+    await hideRecord(db, gameKind, hidden.id, { reason: 'r', by });
     await app.aGame({ tagNames: ['target'] }, author);
     const source = await app.aGame({ tagNames: ['source'] }, author);
     const settle = () => Promise.resolve();
@@ -91,7 +91,7 @@ describe('tags prune', () => {
     await drop(into.id);
     expect(await slugs()).toEqual([]);
     expect(await json('tags', 'prune', '--merged')).toMatchObject([{ slug: 'source' }]);
-    await unhideRecord(db, removableGames, hidden.id, by);
+    await unhideRecord(db, gameKind, hidden.id, by);
     const { tags } = await app.call('game.getById', { id: hidden.id });
     expect(tags.map(({ slug }) => slug)).toEqual(['veil', 'new-veil']);
     // A merged tag goes with the other one.
@@ -107,10 +107,10 @@ describe('tags prune', () => {
     const unused = await db.read<{ id: number; slug: string; name: string }>(
       "SELECT id, slug, name FROM tags WHERE slug = 'raced'",
     );
-    await hideRecord(db, removableGames, hidden.id, { reason: 'r', by });
+    await hideRecord(db, gameKind, hidden.id, { reason: 'r', by });
     // As a pruning that looked at the hidden records before.
     expect(await deleteUnusedTags(db, unused)).toHaveLength(1);
-    await unhideRecord(db, removableGames, hidden.id, by);
+    await unhideRecord(db, gameKind, hidden.id, by);
     const { tags } = await app.call('game.getById', { id: hidden.id });
     expect(tags.map(({ name }) => name)).toEqual(['raced', 'two']);
     await expectExactCounts(db);

@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/auth/audit/log.ts';
-import { removableGames, removableImages } from '../../src/admin/moderation/kinds.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { imageKind } from '../../src/image/kind.ts';
 import { readRecordState } from '../../src/admin/moderation/records.ts';
 import { hideAll, hideRecord, unhideAll, UnhideError, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
@@ -46,8 +47,8 @@ afterEach(async () => {
 });
 
 const by = systemActor();
-const hideGame = (id: string, reason = 'stolen') => hideRecord(db, removableGames, id, { reason, by });
-const hidePost = (id: string, reason = 'stolen') => hideRecord(db, removableImages, id, { reason, by });
+const hideGame = (id: string, reason = 'stolen') => hideRecord(db, gameKind, id, { reason, by });
+const hidePost = (id: string, reason = 'stolen') => hideRecord(db, imageKind, id, { reason, by });
 const unsettled = { hide: true, settle: () => Promise.resolve() };
 
 const { cli, json } = operatorOf(() => app.databaseUrl);
@@ -202,7 +203,7 @@ describe('games that filters select', () => {
     expect(await app.call('user.getProfile', { id: hacked.id })).toEqual(before);
     // One part, and then the command was killed.
     const part = ids.slice(0, 100).map(storedIdToBytes);
-    expect(await hideAll(db, removableGames, part, { reason: 'ticket 7', by })).toBe(100);
+    expect(await hideAll(db, gameKind, part, { reason: 'ticket 7', by })).toBe(100);
     expect((await cli(...hiding, '--yes')).stderr).toBe('3 games are hidden.\n');
     await expectExactCounts(db);
     for (const { id } of [own, others]) await app.call('game.getById', { id });
@@ -216,7 +217,7 @@ describe('games that filters select', () => {
     const showing = ['games', 'unhide', '--author', hacked.id, '--reason', 'ticket 7'];
     expect((await json(...showing)).length).toBe(103);
     // Half of a part: its records are there again without what they had.
-    expect(await killedAfter(db, 1, () => unhideAll(db, removableGames, part, by))).toBe(false);
+    expect(await killedAfter(db, 1, () => unhideAll(db, gameKind, part, by))).toBe(false);
     expect((await cli(...showing, '--yes')).stderr).toBe('103 games are shown.\n');
     expect(await app.call('user.getProfile', { id: hacked.id })).toEqual(before);
     expect((await app.call('game.getById', { id: ids[0]! })).favoriteCount).toBe(1);
@@ -301,7 +302,7 @@ describe('a repetition with an Idempotency-Key', () => {
     expect(first.status).toBe(200);
     const output = first.body.result.data.json as { id: string } | { items: { id: string }[] };
     const hidden = 'items' in output ? output.items.at(-1)!.id : output.id;
-    const removable = id.startsWith('game') ? removableGames : removableImages;
+    const removable = id.startsWith('game') ? gameKind : imageKind;
     await hideRecord(db, removable, hidden, { reason: 'r', by });
     for (const instance of [app, other]) {
       const again = await instance.send(id, input, author.key, headers);
@@ -350,23 +351,23 @@ describe('a record that is hidden both by itself and with its author', () => {
     expect(await suspendUser(db, owner.id, by, unsettled)).toBe(1);
     expect(await unsuspendUser(db, owner.id, by)).toBe(1);
     expect([await isShown(one.id), await isShown(two.id)]).toEqual([false, true]);
-    expect(await readRecordState(db, removableGames.kind, one.id)).toMatchObject({ hiddenReason: 'first' });
-    expect(await unhideRecord(db, removableGames, one.id, by)).toBe(true);
+    expect(await readRecordState(db, gameKind, one.id)).toMatchObject({ hiddenReason: 'first' });
+    expect(await unhideRecord(db, gameKind, one.id, by)).toBe(true);
     expect(await isShown(one.id)).toBe(true);
 
     // With its author first.
     await suspendUser(db, owner.id, by, unsettled);
     await hideGame(one.id, 'second');
-    const { authorHiddenAt, hiddenAt, hiddenReason } = await readRecordState(db, removableGames.kind, one.id);
+    const { authorHiddenAt, hiddenAt, hiddenReason } = await readRecordState(db, gameKind, one.id);
     expect([authorHiddenAt, hiddenAt, hiddenReason]).toEqual([expect.any(String), expect.any(String), 'second']);
     await unsuspendUser(db, owner.id, by);
     expect([await isShown(one.id), await isShown(two.id)]).toEqual([false, true]);
 
     // Only its author hides it after that.
     await suspendUser(db, owner.id, by, unsettled);
-    expect(await unhideRecord(db, removableGames, one.id, by)).toBe(false);
+    expect(await unhideRecord(db, gameKind, one.id, by)).toBe(false);
     expect(await isShown(one.id)).toBe(false);
-    await expect(unhideRecord(db, removableGames, one.id, by)).rejects.toThrow(UnhideError);
+    await expect(unhideRecord(db, gameKind, one.id, by)).rejects.toThrow(UnhideError);
     expect(await unsuspendUser(db, owner.id, by)).toBe(2);
     expect(await app.call('game.getById', { id: one.id }, fan.key)).toMatchObject({
       favoriteCount: 1,
@@ -377,9 +378,9 @@ describe('a record that is hidden both by itself and with its author', () => {
   test('gets another reason, and keeps the time', async () => {
     const { id } = await app.aGame({}, author);
     await hideGame(id, 'one');
-    const { hiddenAt } = await readRecordState(db, removableGames.kind, id);
+    const { hiddenAt } = await readRecordState(db, gameKind, id);
     await hideGame(id, 'two');
-    expect(await readRecordState(db, removableGames.kind, id)).toMatchObject({ hiddenAt, hiddenReason: 'two' });
+    expect(await readRecordState(db, gameKind, id)).toMatchObject({ hiddenAt, hiddenReason: 'two' });
   });
 
   test('goes with its author when the author is deleted', async () => {
@@ -387,7 +388,7 @@ describe('a record that is hidden both by itself and with its author', () => {
     const { id } = await app.aGame({}, owner);
     await hideGame(id);
     expect(await json('users', 'delete', owner.id, '--yes')).toMatchObject([{ hiddenGames: 1, deleted: true }]);
-    await expect(readRecordState(db, removableGames.kind, id)).rejects.toMatchObject({ reason: 'GAME_NOT_FOUND' });
+    await expect(readRecordState(db, gameKind, id)).rejects.toMatchObject({ reason: 'GAME_NOT_FOUND' });
   });
 });
 
@@ -403,7 +404,7 @@ describe('reconcile', () => {
     const { id } = await app.aGame({}, author);
     await app.call('game.toggleFavorite', { gameId: id }, fan.key);
     await hideGame(id);
-    expect(await killedAfter(db, 1, () => unhideRecord(db, removableGames, id, by))).toBe(false);
+    expect(await killedAfter(db, 1, () => unhideRecord(db, gameKind, id, by))).toBe(false);
     expect((await app.call('game.getById', { id }, fan.key)).favoriteCount).toBe(0);
     await rightAgain({ field: 'hidden_records', ids: [id] });
     const { favoriteCount, viewer } = await app.call('game.getById', { id }, fan.key);

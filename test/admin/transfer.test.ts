@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { removableImages } from '../../src/admin/moderation/kinds.ts';
+import { imageKind } from '../../src/image/kind.ts';
 import { readRecordState } from '../../src/admin/moderation/records.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
@@ -122,7 +122,7 @@ const fill = async (app: TestApp) => {
   await suspendUser(db, suspended.id, BY, { hide: false });
   await suspendUser(db, hidden.id, BY, { hide: true, settle: async () => {} });
   // By itself, besides being hidden with its author.
-  await hideRecord(db, removableImages, image.id, { reason: 'stolen', by: BY });
+  await hideRecord(db, imageKind, image.id, { reason: 'stolen', by: BY });
   return { hot, odd, changed, post, suspended, hidden, secret, image };
 };
 
@@ -189,11 +189,11 @@ describe('an export', () => {
       ] as const) {
         await other.fail(operation, { id }, 404);
       }
-      const state = await readRecordState(db, removableImages.kind, made.image.id);
+      const state = await readRecordState(db, imageKind, made.image.id);
       expect(state).toMatchObject({ hiddenReason: 'stolen', hiddenAt: expect.any(String) });
-      expect(await readRecordState(other.context.db, removableImages.kind, made.image.id)).toEqual(state);
+      expect(await readRecordState(other.context.db, imageKind, made.image.id)).toEqual(state);
       expect(await unsuspendUser(other.context.db, made.hidden.id, BY)).toBe(1);
-      expect(await unhideRecord(other.context.db, removableImages, made.image.id, BY)).toBe(true);
+      expect(await unhideRecord(other.context.db, imageKind, made.image.id, BY)).toBe(true);
       await expectRightCounters(other.context.db);
       expect(await other.call('game.getById', { id: made.secret.id })).toMatchObject({
         title: 'Secret',

@@ -3,7 +3,7 @@
  * @tier long
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { removableGames } from '../../src/admin/moderation/kinds.ts';
+import { gameKind } from '../../src/game/kind.ts';
 import { findMarked } from '../../src/content/read/find.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
@@ -147,8 +147,8 @@ describe('verify-cleanup', () => {
     const remove = async (): Promise<number> => {
       let n = 0;
       const marking = { tagSlug: 'verify', titleStart: '[verify ' };
-      for await (const ids of findMarked(db, removableGames.kind, marking)) {
-        n += await removeRecords(db, removableGames, ids);
+      for await (const ids of findMarked(db, gameKind, marking)) {
+        n += await removeRecords(db, gameKind, ids);
       }
       return n;
     };

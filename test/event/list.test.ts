@@ -8,7 +8,7 @@ import { mergeTags } from '../../src/content/write/tag-merge.ts';
 import { renameTag } from '../../src/content/write/tag-names.ts';
 import { slugOf } from '../../src/content/tag/slug.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';
-import { removableGames, removableImages } from '../../src/admin/moderation/kinds.ts';
+
 import { MoveError, moveRecords } from '../../src/admin/moderation/move.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
@@ -113,9 +113,9 @@ describe('a change of a game or an image post', () => {
     await app.call('game.toggleReaction', { gameId: game.id, type: 'like' }, author.key);
     const events = await eventsOf(async () => {
       await app.call('game.toggleFavorite', { gameId: game.id }, author.key);
-      await hideRecord(db, removableGames, game.id, { reason: 'a complaint', by });
-      await unhideRecord(db, removableGames, game.id, by);
-      await removeRecords(db, removableImages, [idToBytes(post.id)!]);
+      await hideRecord(db, gameKind, game.id, { reason: 'a complaint', by });
+      await unhideRecord(db, gameKind, game.id, by);
+      await removeRecords(db, imageKind, [idToBytes(post.id)!]);
     });
     expect(events.map(brief)).toEqual([
       ['game.deleted', game.id, null],
@@ -137,7 +137,7 @@ describe('records that change hands', () => {
       await app.anImagePost({}, from),
     ];
     const by = systemActor();
-    await hideRecord(db, removableImages, hidden.id, { reason: 'a complaint', by });
+    await hideRecord(db, imageKind, hidden.id, { reason: 'a complaint', by });
     const ids = [post, kept, hidden].map(({ id }) => idToBytes(id)!);
     const owners = { from: from.id, to: to.id };
     const events = await eventsOf(async () => {
@@ -149,7 +149,7 @@ describe('records that change hands', () => {
     expect([author.id, updatedAt > post.updatedAt]).toEqual([to.id, true]);
     expect((await app.fail('image.update', { id: post.id, title: 'x' }, 403, from.key)).data.reason).toBe('NOT_OWNER');
     await app.call('image.update', { id: post.id, title: 'x' }, to.key);
-    expect(await unhideRecord(db, removableImages, hidden.id, by)).toBe(true);
+    expect(await unhideRecord(db, imageKind, hidden.id, by)).toBe(true);
     expect((await app.call('image.getById', { id: hidden.id })).author.id).toBe(to.id);
     const counts = [from, to].map(async ({ id }) => (await app.call('user.getProfile', { id })).imagePostCount);
     expect(await Promise.all(counts)).toEqual([0, 3]);
@@ -329,7 +329,7 @@ describe('event.list', () => {
     const [author, reader] = [await app.aUser(), await app.aUser()];
     const [kept, gone] = [await app.aGame({ tagNames: ['included'] }, author), await app.aGame({}, author)];
     const post = await app.anImagePost({}, author);
-    await removeRecords(app.context.db, removableGames, [idToBytes(gone.id)!]);
+    await removeRecords(app.context.db, gameKind, [idToBytes(gone.id)!]);
     await move();
     const of = async (recordId: string): Promise<EventItem[]> => (await list({ recordId, include: 'record' })).items;
     const { description: _, extraInfo: __, ...summary } = kept;

@@ -1,5 +1,4 @@
 import { type Actor, record } from '../../auth/audit/log.ts';
-import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
 import { type HiddenState, readHidden, type AnyRecord } from './hidden/read.ts';
@@ -67,12 +66,11 @@ export const readRecordState = async (
 };
 
 /** Deletes a record, hidden or not, with all dependent data. Returns whether it existed. */
-export const deleteRecord = async (db: Database, removable: RemovableKind, id: string, by: Actor): Promise<boolean> => {
-  const { kind } = removable;
+export const deleteRecord = async (db: Database, kind: ContentKind, id: string, by: Actor): Promise<boolean> => {
   const key = idToBytes(id);
   if (!key) return false;
   const action = `${commandOf(kind)} delete`;
-  const removed = await removeRecords(db, removable, [key], { before: noteRecords({ by, action }, kind) });
+  const removed = await removeRecords(db, kind, [key], { before: noteRecords({ by, action }, kind) });
   if (removed > 0) return true;
   return deleteHiddenRecord(db, kind, key, async (tx, { title, authorId }) => {
     const before = { [kind.table]: [{ id, title, authorId }], isHidden: true };

@@ -7,7 +7,6 @@ import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../../db/va
 import { AppError } from '../../base/errors.ts';
 import { type HiddenRecordRow, hiddenRecordsIn, recordsIn } from '../../content/entity.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import type { RemovableKind } from '../../content/write/remove.ts';
 import { lockUser } from '../../user/service.ts';
 import { hideRecords } from './hidden/hide.ts';
 import { readHidden } from './hidden/read.ts';
@@ -73,21 +72,19 @@ const changeReason = (
  */
 export const hideAll = async (
   db: Database,
-  removable: RemovableKind,
+  kind: ContentKind,
   ids: readonly Bytes[],
   { reason, by }: Hiding,
 ): Promise<number> => {
-  const { kind } = removable;
   const before = noteRecords({ by, action: `${commandOf(kind)} hide`, after: { reason } }, kind);
-  const hidden = await hideRecords(db, removable, ids, { before, cause: { reason, at: by.now } });
+  const hidden = await hideRecords(db, kind, ids, { before, cause: { reason, at: by.now } });
   return hidden === ids.length ? hidden : hidden + (await changeReason(db, kind, ids, { reason, by }));
 };
 
 /** As `hideAll`, for one record. @throws AppError the kind's NOT_FOUND */
-export const hideRecord = async (db: Database, removable: RemovableKind, id: string, hiding: Hiding): Promise<void> => {
-  const { kind } = removable;
+export const hideRecord = async (db: Database, kind: ContentKind, id: string, hiding: Hiding): Promise<void> => {
   const key = idToBytes(id);
-  if (key && (await hideAll(db, removable, [key], hiding)) > 0) return;
+  if (key && (await hideAll(db, kind, [key], hiding)) > 0) return;
   if (key && (await hiddenRecordsIn(db).existsBy({ recordId: id, kind: kind.table }))) return;
   throw new AppError(kind.notFound, { hint: id });
 };
@@ -109,29 +106,22 @@ const endHiding = async (tx: Transaction, kind: ContentKind, rows: readonly Hidd
  * Shows hidden records with their favorites, reactions and views, unless their authors' records are hidden. Run it
  * again if it was interrupted. @returns how many are shown
  */
-export const unhideAll = async (
-  db: Database,
-  removable: RemovableKind,
-  ids: readonly Bytes[],
-  by: Actor,
-): Promise<number> => {
+export const unhideAll = async (db: Database, kind: ContentKind, ids: readonly Bytes[], by: Actor): Promise<number> => {
   const shown = await db.transaction(async (tx) => {
-    const { kind } = removable;
     const byAuthor = grouped(await lockHidden(tx, kind, ids), ({ authorId }) => authorId);
     const back: Bytes[] = [];
     for (const author of [...byAuthor.keys()].toSorted()) {
       back.push(...(await endHiding(tx, kind, byAuthor.get(author)!, by)));
     }
-    await publishAgain(tx, removable, back);
+    await publishAgain(tx, kind, back);
     return back;
   });
-  if (shown.length > 0) await finishShowing(db, removable, shown);
+  if (shown.length > 0) await finishShowing(db, kind, shown);
   return shown.length;
 };
 
 /** As `unhideAll`, for one record. @returns whether it is shown @throws UnhideError, AppError the kind's NOT_FOUND */
-export const unhideRecord = async (db: Database, removable: RemovableKind, id: string, by: Actor): Promise<boolean> => {
-  const { kind } = removable;
+export const unhideRecord = async (db: Database, kind: ContentKind, id: string, by: Actor): Promise<boolean> => {
   const key = idToBytes(id);
   const hidden = key && (await readHidden(db, kind, id));
   if (!hidden) {
@@ -142,5 +132,5 @@ export const unhideRecord = async (db: Database, removable: RemovableKind, id: s
     const author = idFromBytes(hidden.row.authorId);
     throw new UnhideError(`${id} is hidden with its author, and comes back with: users unsuspend ${author}`);
   }
-  return (await unhideAll(db, removable, [key], by)) > 0;
+  return (await unhideAll(db, kind, [key], by)) > 0;
 };

@@ -6,7 +6,7 @@ import type { Transaction } from '../../db/connection.ts';
 import { tagLinksIn, type TagRow, tagsIn } from '../../content/entity.ts';
 import { hiddenParts } from './hidden/read.ts';
 import { snapshotOf } from './hidden/snapshot.ts';
-import { removableKinds } from './kinds.ts';
+import { publishedKinds } from './kinds.ts';
 
 const READ_AT_ONCE = 500;
 /** A small number, since calls that publish records with one of these tags wait for the locks. */
@@ -81,7 +81,7 @@ const lockUnused = async (tx: Transaction, tags: readonly TagId[]): Promise<TagR
   const ids = locked.map(({ id }) => id);
   const used = new Set<number>();
   // The links decide, since a counter may have drifted.
-  for (const { kind } of removableKinds) {
+  for (const kind of publishedKinds) {
     const links = await tagLinksIn(tx, kind).find({ select: { tagId: true }, where: { tagId: In(ids) } });
     for (const { tagId } of links) used.add(tagId);
   }

@@ -1,7 +1,7 @@
 import { And, In, LessThan, MoreThan } from 'typeorm';
 import { countersIn } from '../../content/entity.ts';
 import type { Database } from '../../db/database.ts';
-import { AFTER_TYPES, typeCounter } from '../../game/service.ts';
+import { AFTER_TYPES, typeCounter } from '../../game/kind.ts';
 
 const DELETED_AT_ONCE = 100;
 /** The counter of games without a type, which is never deleted. */

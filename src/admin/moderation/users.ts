@@ -18,7 +18,7 @@ import { AppError } from '../../base/errors.ts';
 import { type UserRow, usersIn } from '../../user/entity.ts';
 import { deleteUserRow, lockUser, readUser } from '../../user/service.ts';
 import { userProfileView } from '../../user/view.ts';
-import { removableKinds } from './kinds.ts';
+import { publishedKinds } from './kinds.ts';
 import { noteHidden, noteRecords } from './removal.ts';
 
 /** Far longer than a call takes from its check of the suspension until its records are stored. */
@@ -52,9 +52,9 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
   });
   if (!status) throw new AppError('USER_NOT_FOUND');
   const [hiddenGames = 0, hiddenImagePosts = 0] = await Promise.all(
-    removableKinds.map(({ kind }) => hiddenRecordsIn(db).countBy({ authorId: id, kind: kind.table })),
+    publishedKinds.map((kind) => hiddenRecordsIn(db).countBy({ authorId: id, kind: kind.table })),
   );
-  const engagement = await Promise.all(removableKinds.map(({ kind }) => countEngagementOf(db, kind, key)));
+  const engagement = await Promise.all(publishedKinds.map((kind) => countEngagementOf(db, kind, key)));
   const { gameCount: games, imagePostCount: imagePosts, createdAt, ...profile } = userProfileView(user);
   return {
     ...profile,
@@ -105,8 +105,8 @@ export const suspendUser = async (
   const reason = { by, action: 'users suspend --hide-content', subject: `user ${id}` };
   let hidden = 0;
   const hideAll = async (): Promise<void> => {
-    for (const removable of removableKinds) {
-      hidden += await hideRecordsOf(db, removable, storedIdToBytes(id), noteRecords(reason, removable.kind));
+    for (const kind of publishedKinds) {
+      hidden += await hideRecordsOf(db, kind, storedIdToBytes(id), noteRecords(reason, kind));
     }
   };
   await hideAll();
@@ -125,8 +125,8 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
   await changeStatus(db, id, by, action, { suspendedAt: null });
   const reason = { by, action, subject: `user ${id}` };
   let shown = 0;
-  for (const removable of removableKinds) {
-    shown += await showRecordsOf(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
+  for (const kind of publishedKinds) {
+    shown += await showRecordsOf(db, kind, storedIdToBytes(id), noteHidden(reason, 'shown'));
   }
   await changeStatus(db, id, by, action, { hiddenAt: null });
   return shown;
@@ -134,7 +134,7 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
 
 /** Whether the user has nothing left except keys and the row, which is locked. */
 const isBare = async (tx: Transaction, id: string): Promise<boolean> => {
-  for (const { kind } of removableKinds) {
+  for (const kind of publishedKinds) {
     if (await recordsIn(tx, kind).findOne({ select: { id: true }, where: { authorId: id } })) return false;
     if ((await countEngagementOf(tx, kind, storedIdToBytes(id))) > 0) return false;
   }
@@ -181,11 +181,11 @@ export const deleteAs = async (db: Database, id: string, by: Actor, deletion: De
   await changeStatus(db, id, by, action, { suspendedAt: by.now });
   const reason = { by, action, subject: `user ${id}`, isNameless: action === 'users erase' };
   do {
-    for (const removable of removableKinds) {
-      const removal = { before: noteRecords(reason, removable.kind) };
-      const own = findRange(db, removable.kind, { authorId: key });
-      for await (const ids of own) await removeRecords(db, removable, ids, removal);
-      await removeEngagementOf(db, removable.kind, key);
+    for (const kind of publishedKinds) {
+      const removal = { before: noteRecords(reason, kind) };
+      const own = findRange(db, kind, { authorId: key });
+      for await (const ids of own) await removeRecords(db, kind, ids, removal);
+      await removeEngagementOf(db, kind, key);
     }
     await deleteHidden(db, key, noteHidden(reason, 'deleted'));
   } while (!(await deleteBare(db, id, by, deletion)));

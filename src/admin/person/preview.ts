@@ -4,9 +4,10 @@ import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { isId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { countGamesByType, typeCounter } from '../../game/service.ts';
+import { typeCounter } from '../../game/kind.ts';
+import { countGamesByType } from '../../game/service.ts';
 import { countEventsBy } from '../../event/outbox/erase.ts';
-import { removableKinds } from '../moderation/kinds.ts';
+import { publishedKinds } from '../moderation/kinds.ts';
 import { findUnusedTags, readMerged, usedByHidden } from '../moderation/unused-tags.ts';
 import { countUnusedTypes } from '../moderation/unused-types.ts';
 import { countsOf, readUserState, type UserCounts } from '../moderation/users.ts';
@@ -29,7 +30,7 @@ export interface ErasureCounts extends UserCounts {
 /** For a kind, the number of an author's records with each tag. */
 const countOwn = (db: Database, authorId: string) =>
   Promise.all(
-    removableKinds.map(async ({ kind: { table, tagTable, foreignKey } }) => {
+    publishedKinds.map(async ({ table, tagTable, foreignKey }) => {
       // The engine counts: an author may have very many records.
       const rows = await db.read<{ id: number; n: number }>(
         `SELECT l.tag_id AS id, COUNT(*) AS n FROM ${table} r JOIN ${tagTable} l ON l.${foreignKey} = r.id

@@ -2,8 +2,8 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { finishShowing, showEngagement } from '../moderation/hidden/show.ts';
-import { dropEngagement } from '../moderation/hidden/delete.ts';
-import { removableKinds } from '../moderation/kinds.ts';
+import { dropEngagement } from '../../content/write/remove-hidden.ts';
+import { publishedKinds } from '../moderation/kinds.ts';
 import type { CountDifference } from './finding.ts';
 
 const READ_AT_ONCE = 500;
@@ -42,18 +42,18 @@ const withMarksAside = (db: Database): AsyncGenerator<Bytes[]> =>
  */
 export const checkHidden = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
   const found: CountDifference[] = [];
-  for (const removable of removableKinds) {
-    for await (const ids of halfShown(db, removable.kind)) {
+  for (const kind of publishedKinds) {
+    for await (const ids of halfShown(db, kind)) {
       found.push(
         ...ids.map((id) => ({ field: 'hidden_records', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })),
       );
-      if (fix) await finishShowing(db, removable, ids);
+      if (fix) await finishShowing(db, kind, ids);
     }
   }
   for await (const ids of withMarksAside(db)) {
     found.push(...ids.map((id) => ({ field: 'hidden_marks', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })));
     if (!fix) continue;
-    for (const { kind } of removableKinds) while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
+    for (const kind of publishedKinds) while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
     // Marks of deleted records are not restored.
     for (const id of ids) while (await db.transaction((tx) => dropEngagement(tx, id)));
   }

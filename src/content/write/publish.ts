@@ -24,8 +24,6 @@ export interface Draft<Own extends object = object> {
   tagNames: readonly string[];
   /** Texts by which search finds it, in addition to title and tags. */
   searchable: readonly (string | null | undefined)[];
-  /** The counters that include it, in addition to that of its kind. */
-  counters: readonly string[];
   /** The value of its kind's `typeColumn`. */
   type?: string | null;
   /** The stored members that only its kind has. */
@@ -238,7 +236,7 @@ export const store = async <Own extends object>(
   await lockReferred(tx, 'users', () => records.map(({ row }) => row.authorId));
   await lockTags(tx, records);
   const { members, insert } = recordInsertion(kind);
-  const counted = tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters]));
+  const counted = tally(publications.flatMap(({ draft }) => [kind.table, ...kind.countersOf(draft.type ?? null)]));
   // A call can only create counters for types.
   const countTypes = kind.typeColumn === undefined ? undefined : chargeQuota;
   const writes: (() => Promise<unknown>)[] = [

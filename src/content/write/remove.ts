@@ -1,10 +1,11 @@
 import { In } from 'typeorm';
 import { currentDate } from '../../base/runtime.ts';
 import type { Transaction } from '../../db/connection.ts';
+import type { Deadline } from '../../base/deadline.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
-import { picked, selected } from '../../db/sql/table.ts';
+import { selected } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, storedIdToBytes } from '../../db/values.ts';
 import { enqueueDocuments, keyOf, millisecondsOf } from '../../search/document.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
@@ -15,27 +16,19 @@ import type { StoredContent } from '../records.ts';
 import { tally } from '../../base/tally.ts';
 import { lockingRead, lockRows } from '../../db/sql/lock-rows.ts';
 
-/** A kind, and the counters that include one of its records, in addition to that of the kind: see `Draft.counters`. */
-export interface RemovableKind {
-  kind: ContentKind;
-  countersOf: (type: string | null) => readonly string[];
-}
-
-/** The counter of all removed records of a kind. */
+/** The counter of removed records of a kind, and of changes of tags or types where the kind counts these. */
 export const removalCounter = ({ table }: ContentKind): string => `removed:${table}`;
 
 /** Records per transaction: calls that change them or their counters wait for the locks. */
 const REMOVED_AT_ONCE = 100;
 /** Favorites and reactions per transaction: of one record, and of all records. */
-const MARKS_AT_ONCE = 1000;
+export const MARKS_AT_ONCE = 1000;
 const MARKS_OF_ALL = 5000;
 
 /** A locked record that may be removed. */
-export type RecordToDelete = Pick<StoredContent, 'id' | 'title' | 'authorId' | 'tagIds' | 'createdAt'> & {
-  type?: string | null;
-};
+export type RecordToDelete = Pick<StoredContent, keyof typeof removedColumns | 'tagIds'> & { type?: string | null };
 
-const removedColumns = picked(contentColumns, 'id', 'title', 'authorId', 'createdAt');
+const { searchText: _, tagIds: __, ...removedColumns } = contentColumns;
 
 /** The hooks of a removal. */
 export interface Removal {
@@ -43,6 +36,8 @@ export interface Removal {
   shouldDelete?: (record: RecordToDelete) => boolean;
   /** Runs in each transaction before its records are removed, with at least one record. */
   before?: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
+  /** The user who removes own records; undefined for an operator. */
+  actor?: Bytes;
   /** Runs before favorites or reactions in a table are removed: all those of these users. */
   beforeEngagement?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
 }
@@ -51,13 +46,13 @@ export interface Removal {
  * Removes records with their dependent rows, and decrements their counters, in the lock order of `store` in publish.ts.
  * Tags remain, since publishing relies on that; only their counts fall. SQL: the ids of tags may come from a subquery.
  */
-const removeBatch = async (
+export const removeBatch = async (
   tx: Transaction,
-  { kind, countersOf }: RemovableKind,
+  kind: ContentKind,
   ids: readonly Bytes[],
-  { shouldDelete = () => true, before }: Removal,
+  { shouldDelete = () => true, before, actor }: Removal,
 ): Promise<number> => {
-  const { table, typeColumn, favoriteTable, reactionTable, countColumn } = kind;
+  const { table, typeColumn, favoriteTable, reactionTable, countColumn, countersOf } = kind;
   const among = inList(ids);
   const end = await lockingRead(tx, table, ids);
   const locked = await tx.read<RecordToDelete>(
@@ -91,7 +86,7 @@ const removeBatch = async (
   // An empty document, which is never found, replaces the search document of a record.
   const documents = rows.map((row) => ({ key: keyOf(millisecondsOf(row.createdAt), row.id), text: '', labels: [] }));
   await enqueueDocuments(tx, kind.search, documents, true);
-  await recordDeletions(tx, kind, rows);
+  await recordDeletions(tx, kind, rows, actor);
   await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(type)])));
   await addToCounters(tx, new Map([[removalCounter(kind), rows.length]]));
   return rows.length;
@@ -101,6 +96,7 @@ const recordDeletions = async (
   tx: Transaction,
   { router }: ContentKind,
   rows: readonly RecordToDelete[],
+  actor: Bytes | undefined,
 ): Promise<void> => {
   await forgetReactions(
     tx,
@@ -108,7 +104,7 @@ const recordDeletions = async (
   );
   await recordEvents(
     tx,
-    rows.map(({ id }) => ({ type: `${router}.deleted` as const, record: id })),
+    rows.map(({ id }) => ({ type: `${router}.deleted` as const, record: id, actor })),
     currentDate(),
   );
 };
@@ -145,6 +141,7 @@ async function* batchesOf(
   kind: ContentKind,
   ids: readonly Bytes[],
   { beforeEngagement }: Removal,
+  deadline?: Deadline,
 ): AsyncGenerator<Bytes[]> {
   const { favoriteTable, reactionTable } = kind;
   for (let start = 0; start < ids.length; start += REMOVED_AT_ONCE) {
@@ -163,7 +160,7 @@ async function* batchesOf(
       ] as const;
       for (const [marked, n] of counted) {
         if (n <= MARKS_AT_ONCE) engagement += n;
-        else while (await db.transaction((tx) => removeEngagement(tx, kind, marked, id, beforeEngagement)));
+        else while (await db.transaction((tx) => removeEngagement(tx, kind, marked, id, beforeEngagement), deadline));
       }
       batch.push(id);
       if (engagement < MARKS_OF_ALL) continue;
@@ -175,6 +172,16 @@ async function* batchesOf(
   }
 }
 
+/** Removes the favorites and reactions of a record that has very many, in parts. */
+export const removeManyMarks = async (
+  db: Database,
+  kind: ContentKind,
+  id: Bytes,
+  deadline: Deadline,
+): Promise<void> => {
+  for await (const _ of batchesOf(db, kind, [id], {}, deadline));
+};
+
 /**
  * Removes the records of a kind with these ids in batches, each in full or not at all. Safe beside a running service.
  * Can be run again if it was interrupted.
@@ -182,13 +189,13 @@ async function* batchesOf(
  */
 export const removeRecords = async (
   db: Database,
-  removable: RemovableKind,
+  kind: ContentKind,
   ids: readonly Bytes[],
   removal: Removal = {},
 ): Promise<number> => {
   let removed = 0;
-  for await (const batch of batchesOf(db, removable.kind, ids, removal)) {
-    removed += await db.transaction((tx) => removeBatch(tx, removable, batch, removal));
+  for await (const batch of batchesOf(db, kind, ids, removal)) {
+    removed += await db.transaction((tx) => removeBatch(tx, kind, batch, removal));
   }
   return removed;
 };

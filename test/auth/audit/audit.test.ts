@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listActs, recordAll, sweepEvents, systemActor } from '../../../src/auth/audit/log.ts';
-import { removableGames } from '../../../src/admin/moderation/kinds.ts';
+
 import { hideRecord } from '../../../src/admin/moderation/takedown.ts';
 import { suspendUser, unsuspendUser } from '../../../src/admin/moderation/users.ts';
 import { publish } from '../../../src/content/write/publisher.ts';
@@ -118,7 +118,7 @@ describe('audit log', () => {
         'webhooks pause': () => db.transaction((tx) => pauseWebhook(tx, webhook, 'noise', systemActor())),
         'users suspend': () => suspendUser(db, user, systemActor(), { hide: true, settle }),
         'users unsuspend': () => unsuspendUser(db, user, systemActor()),
-        'games hide': () => hideRecord(db, removableGames, game, { reason: 'spam', by: systemActor() }),
+        'games hide': () => hideRecord(db, gameKind, game, { reason: 'spam', by: systemActor() }),
         'tags rename': () => renameTag(db, [gameKind], { slug: 'rainy', name: 'Rainy' }, settle, systemActor()),
         'maintenance on': () => beginMaintenance(db, { retryAfter: 60, note: 'a move' }, systemActor()),
         'maintenance off': () => endMaintenance(db, systemActor()),

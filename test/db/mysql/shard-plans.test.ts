@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection, format } from 'mysql2/promise';
 import { procedures } from '../../../contract/index.ts';
-import { removableGames } from '../../../src/admin/moderation/kinds.ts';
+
 import { hideRecord, unhideRecord } from '../../../src/admin/moderation/takedown.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../../src/admin/moderation/users.ts';
 import { reconcile } from '../../../src/admin/reconcile/service.ts';
@@ -181,8 +181,8 @@ describe('plans on two shards', () => {
     await app.call('game.toggleFavorite', { gameId: game.id }, fan.key);
     const statements = await statementsOf(async () => {
       for (const [, { id, input, caller }] of operations) await app.call(id, await input(), caller().key);
-      await hideRecord(db, removableGames, game.id, { reason: 'r', by });
-      await unhideRecord(db, removableGames, game.id, by);
+      await hideRecord(db, gameKind, game.id, { reason: 'r', by });
+      await unhideRecord(db, gameKind, game.id, by);
       await suspendUser(db, fan.id, by, { hide: true });
       await unsuspendUser(db, fan.id, by);
       await renameTag(db, [gameKind, imageKind], { slug: 'locked', name: 'LOCKED' }, settle);

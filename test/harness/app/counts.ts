@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from '@jest/globals';
-import { typeCounter } from '../../../src/game/service.ts';
+import { typeCounter } from '../../../src/game/kind.ts';
 import type { ContentKind } from '../../../src/content/kind.ts';
 import { gameKind } from '../../../src/game/kind.ts';
 import { imageKind } from '../../../src/image/kind.ts';

@@ -235,6 +235,21 @@ export const updates = (update: Operation, session: VerifySession): Effects => {
   };
 };
 
+/** A deleted record is no longer found or counted, and stays deleted. */
+export const deletes = (remove: Operation, session: VerifySession): Effects => {
+  const { records } = session;
+  return {
+    'is not found afterwards': async () => {
+      const { id } = await records.publish(remove, { title: 'withdrawn' });
+      (await session.call(remove, { id })).demandOutput({ id });
+      for (const one of [session.partner(remove, 'getById'), remove]) {
+        expectFailure(await session.post(one, { id }), remove.notFound!, one.id);
+      }
+      await demandFound(session, remove, 'withdrawn', []);
+    },
+  };
+};
+
 /** A call of a toggle, and the resulting state. */
 type Step = readonly [input: Input, state: Input];
 

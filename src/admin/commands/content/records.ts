@@ -1,5 +1,6 @@
 import { systemActor } from '../../../auth/audit/log.ts';
-import { removableGames, removableImages } from '../../moderation/kinds.ts';
+import { gameKind } from '../../../game/kind.ts';
+import { imageKind } from '../../../image/kind.ts';
 import { deleteRecord, readRecordState } from '../../moderation/records.ts';
 import { argument, commandGroup, databaseCommand, EXAMPLE_ID, flag, jsonLines, jsonObject } from '../shared/command.ts';
 import { CommandError, PROGRAM } from '../shared/common.ts';
@@ -9,7 +10,7 @@ import { hidden, hide, unhide } from './takedown.ts';
 
 const OTHER_ID = '019a3c5e-b151-7a01-8f6e-2b7c1d9e4f30';
 
-const show = ({ words: [one], removable }: Named) =>
+const show = ({ words: [one], kind }: Named) =>
   databaseCommand({
     summary: `show ${one}`,
     description:
@@ -18,12 +19,12 @@ const show = ({ words: [one], removable }: Named) =>
     input: { id: argument('<id>', 'its id'), json: jsonObject },
     examples: [EXAMPLE_ID],
     run: async (db, { id, json }) => {
-      const { details, ...record } = await readRecordState(db, removable.kind, id);
+      const { details, ...record } = await readRecordState(db, kind, id);
       printObject({ ...record, ...details }, json);
     },
   });
 
-const remove = ({ command, words: [, several], removable }: Named) =>
+const remove = ({ command, words: [, several], kind }: Named) =>
   databaseCommand({
     summary: `delete ${several}`,
     description:
@@ -37,14 +38,13 @@ const remove = ({ command, words: [, several], removable }: Named) =>
     },
     examples: [EXAMPLE_ID, `${EXAMPLE_ID} ${OTHER_ID} --yes`],
     run: async (db, { ids, yes, json }) => {
-      const { kind } = removable;
       // All ids are looked up before the first record is deleted, so that a typo deletes none.
       const records = [];
       for (const id of new Set(ids)) records.push(await readRecordState(db, kind, id));
       const by = systemActor();
       const rows = [];
       for (const { id, author, title, favorites, likes, dislikes } of records) {
-        if (yes && !(await deleteRecord(db, removable, id, by))) throw new CommandError(`${id} has gone meanwhile.`);
+        if (yes && !(await deleteRecord(db, kind, id, by))) throw new CommandError(`${id} has gone meanwhile.`);
         rows.push({ id, authorId: author.id, favorites, likes, dislikes, title, deleted: yes });
       }
       printRows(
@@ -82,11 +82,11 @@ const recordsCommand = (named: Named) =>
 export const gamesCommand = recordsCommand({
   command: 'games',
   words: ['a game', 'games'],
-  removable: removableGames,
+  kind: gameKind,
 });
 
 export const imagesCommand = recordsCommand({
   command: 'images',
   words: ['an image post', 'image posts'],
-  removable: removableImages,
+  kind: imageKind,
 });

@@ -1,6 +1,6 @@
+import type { ContentKind } from '../../../content/kind.ts';
 import { counted } from '../../../../contract/text.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import type { RemovableKind } from '../../../content/write/remove.ts';
 import type { Database } from '../../../db/database.ts';
 import { type Bytes, storedIdToBytes } from '../../../db/values.ts';
 import { idOfUser } from '../../../user/service.ts';
@@ -16,7 +16,7 @@ export interface Named {
   command: string;
   /** The singular and the plural. */
   words: readonly [one: string, several: string];
-  removable: RemovableKind;
+  kind: ContentKind;
 }
 
 /** The options of a command for selected records. */
@@ -36,7 +36,7 @@ interface Change {
 /** Prints the records that filters select and, with `--yes`, changes them in batches. */
 export const onSelected = async (
   db: Database,
-  { removable, words }: Named,
+  { kind, words }: Named,
   { yes = false, json, ...filtered }: SelectedOptions,
   select: Select,
   { done, change }: Partial<Change> = {},
@@ -44,7 +44,7 @@ export const onSelected = async (
   const [singular, plural] = [words[0].replace(/^an? /, ''), words[1]];
   const rows: string[][] = [];
   let [found, changed] = [0, 0];
-  for await (const records of select(db, removable.kind, await selectionOf(db, filtered))) {
+  for await (const records of select(db, kind, await selectionOf(db, filtered))) {
     const ids = records.map(({ id }) => storedIdToBytes(id));
     if (yes && change && ids.length > 0) changed += await change(db, ids);
     found += ids.length;
@@ -96,7 +96,7 @@ export const move = (named: Named) =>
       if (owners.from === owners.to) throw new CommandError('They are the same user.');
       await onSelected(db, named, { ...given, author: owners.from }, selectAll, {
         done: 'moved',
-        change: (_, ids) => moveRecords(db, named.removable.kind, ids, owners, systemActor()),
+        change: (_, ids) => moveRecords(db, named.kind, ids, owners, systemActor()),
       });
     },
   });

@@ -35,11 +35,11 @@ export const hide = (named: Named) =>
       if (isSelecting(id, given, SELECTING)) {
         await onSelected(db, named, given, selectToHide, {
           done: 'hidden',
-          change: (_, ids) => hideAll(db, named.removable, ids, hiding),
+          change: (_, ids) => hideAll(db, named.kind, ids, hiding),
         });
         return;
       }
-      await hideRecord(db, named.removable, id!, hiding);
+      await hideRecord(db, named.kind, id!, hiding);
       if (given.json) printJsonLines([{ id, hidden: true, reason }]);
       else note(`${id} is hidden.`);
     },
@@ -64,11 +64,11 @@ export const unhide = (named: Named) =>
       if (isSelecting(id, given, SELECTING_HIDDEN)) {
         await onSelected(db, named, given, selectToShow, {
           done: 'shown',
-          change: (_, ids) => unhideAll(db, named.removable, ids, systemActor()),
+          change: (_, ids) => unhideAll(db, named.kind, ids, systemActor()),
         });
         return;
       }
-      const isShown = await unhideRecord(db, named.removable, id!, systemActor());
+      const isShown = await unhideRecord(db, named.kind, id!, systemActor());
       if (given.json) printJsonLines([{ id, hidden: !isShown }]);
       else note(isShown ? `${id} is shown again.` : `${id} comes back when its author's records do.`);
     },
@@ -76,7 +76,7 @@ export const unhide = (named: Named) =>
 
 const WITH_AUTHOR = "its author's records are hidden";
 
-export const hidden = ({ words: [, several], removable }: Named) =>
+export const hidden = ({ words: [, several], kind }: Named) =>
   databaseCommand({
     summary: `list hidden ${several}`,
     description:
@@ -86,7 +86,7 @@ export const hidden = ({ words: [, several], removable }: Named) =>
     examples: ['', '--json'],
     run: async (db, given) => {
       const rows: string[][] = [];
-      for await (const records of selectHidden(db, removable.kind, await selectionOf(db, given))) {
+      for await (const records of selectHidden(db, kind, await selectionOf(db, given))) {
         for (const { id, authorId, title, hiddenAt, hiddenReason, authorHiddenAt } of records) {
           if (given.json) printJsonLines([{ id, authorId, title, hiddenAt, hiddenReason, authorHiddenAt }]);
           else rows.push([id, hiddenAt ?? authorHiddenAt ?? '-', authorId, title, hiddenReason ?? WITH_AUTHOR]);

@@ -1,10 +1,11 @@
+import type { ContentKind } from '../../../content/kind.ts';
 import { InvalidArgumentError } from 'commander';
 import { counted } from '../../../../contract/text.ts';
 import { systemActor } from '../../../auth/audit/log.ts';
-import { removableKinds } from '../../moderation/kinds.ts';
+import { publishedKinds } from '../../moderation/kinds.ts';
 import { noteRecords } from '../../moderation/removal.ts';
 import { findMarked, type Marking } from '../../../content/read/find.ts';
-import { type RemovableKind, removeRecords } from '../../../content/write/remove.ts';
+import { removeRecords } from '../../../content/write/remove.ts';
 import type { Database } from '../../../db/database.ts';
 import { databaseCommand, flag, jsonNotSentence, option } from '../shared/command.ts';
 import { PROGRAM } from '../shared/common.ts';
@@ -14,13 +15,12 @@ import { note, print, printJsonLines } from '../shared/output.ts';
 const TAG = 'verify';
 
 /** Counts the records of a kind that runs of verify published and, with `yes`, removes them. */
-const cleanUp = async (db: Database, removable: RemovableKind, marking: Marking, yes: boolean): Promise<number> => {
-  const { kind } = removable;
+const cleanUp = async (db: Database, kind: ContentKind, marking: Marking, yes: boolean): Promise<number> => {
   const before = noteRecords({ by: systemActor(), action: 'verify-cleanup' }, kind);
   const shouldDelete = ({ title }: { title: string }): boolean => title.startsWith(marking.titleStart);
   let n = 0;
   for await (const ids of findMarked(db, kind, marking)) {
-    n += yes ? await removeRecords(db, removable, ids, { shouldDelete, before }) : ids.length;
+    n += yes ? await removeRecords(db, kind, ids, { shouldDelete, before }) : ids.length;
   }
   return n;
 };
@@ -45,7 +45,7 @@ export const verifyCleanupCommand = databaseCommand({
   run: async (db, { run, yes, json }) => {
     const marking: Marking = { tagSlug: TAG, titleStart: run === undefined ? `[${TAG} ` : `[${TAG} ${run}] ` };
     const counts: number[] = [];
-    for (const one of removableKinds) counts.push(await cleanUp(db, one, marking, yes));
+    for (const kind of publishedKinds) counts.push(await cleanUp(db, kind, marking, yes));
     const [games = 0, posts = 0] = counts;
     if (json) {
       printJsonLines([{ games, imagePosts: posts, removed: yes }]);

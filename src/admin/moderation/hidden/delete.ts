@@ -1,21 +1,11 @@
-import { In } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { type Bytes, idFromBytes } from '../../../db/values.ts';
-import { hiddenMarksIn, hiddenRecordsIn } from '../../../content/entity.ts';
+import { hiddenRecordsIn } from '../../../content/entity.ts';
+import { dropEngagement, forget } from '../../../content/write/remove-hidden.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { hiddenIds } from './read.ts';
-import { forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
-
-/** Deletes some of the marks of a hidden record. Returns whether there may be more. */
-export const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
-  const recordId = idFromBytes(id);
-  const marks = hiddenMarksIn(tx);
-  const rows = await marks.find({ where: { recordId }, order: { userId: 'ASC' }, take: MARKS_AT_ONCE });
-  if (rows.length === 0) return false;
-  await marks.delete({ recordId, userId: In(rows.map(({ userId }) => userId)) });
-  return rows.length === MARKS_AT_ONCE;
-};
+import type { HiddenSnapshot } from './snapshot.ts';
 
 /** Deletes the hidden records of an author, and the data stored with them. @returns how many */
 export const deleteHidden = async (

@@ -4,7 +4,7 @@ import { inList, partsOf } from '../../../db/sql/in-list.ts';
 import { type Bytes, listFromDb } from '../../../db/values.ts';
 import { findRange } from '../../../content/read/find.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
+import { type RecordToDelete, type Removal, removeRecords } from '../../../content/write/remove.ts';
 import { byId, readRowsById } from '../../../content/records.ts';
 import { readTags } from '../../../content/tag/service.ts';
 import { type HideCause, keep, type HiddenSnapshot, keptMembers } from './snapshot.ts';
@@ -67,11 +67,10 @@ interface Hiding {
 /** Hides records of a kind. Run it again if it was interrupted. @returns how many */
 export const hideRecords = (
   db: Database,
-  removable: RemovableKind,
+  kind: ContentKind,
   ids: readonly Bytes[],
   { before, cause }: Hiding,
 ): Promise<number> => {
-  const { kind } = removable;
   const removal: Removal = {
     before: async (tx, records) => {
       await before(tx, records);
@@ -86,19 +85,19 @@ export const hideRecords = (
       ]);
     },
   };
-  return removeRecords(db, removable, ids, removal);
+  return removeRecords(db, kind, ids, removal);
 };
 
 /** Hides an author's records of a kind, with the author. Run it again if it was interrupted. @returns how many */
 export const hideRecordsOf = async (
   db: Database,
-  removable: RemovableKind,
+  kind: ContentKind,
   authorId: Bytes,
   before: Hiding['before'],
 ): Promise<number> => {
   let hidden = 0;
-  for await (const ids of findRange(db, removable.kind, { authorId })) {
-    hidden += await hideRecords(db, removable, ids, { before });
+  for await (const ids of findRange(db, kind, { authorId })) {
+    hidden += await hideRecords(db, kind, ids, { before });
   }
   return hidden;
 };

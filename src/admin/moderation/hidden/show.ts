@@ -15,10 +15,10 @@ import {
 import { readTags } from '../../../content/tag/service.ts';
 import { type ContentKind, ownColumns, typeIn } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
-import type { RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../base/tally.ts';
 import { hiddenIds } from './read.ts';
-import { forget, keptTagNames, MARKS_AT_ONCE, snapshotOf } from './snapshot.ts';
+import { forget, MARKS_AT_ONCE } from '../../../content/write/remove-hidden.ts';
+import { keptTagNames, snapshotOf } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockRows } from '../../../db/sql/lock-rows.ts';
 
@@ -31,7 +31,7 @@ const lockHidden = (tx: Transaction, ids: readonly Bytes[]): Promise<HiddenRecor
   });
 
 const publicationOf = (
-  { kind, countersOf }: RemovableKind,
+  kind: ContentKind,
   { recordId: id, authorId, record }: HiddenRecordRow,
   nameOf: ReadonlyMap<number, string>,
 ): Publication => {
@@ -49,7 +49,6 @@ const publicationOf = (
         .map((tagId, index) => nameOf.get(tagId) ?? names[index] ?? '')
         .filter((name) => name !== ''),
       searchable: kind.searchedTexts(kept as Readonly<Record<string, string | null>>),
-      counters: countersOf(type),
       type,
       own: Object.fromEntries(Object.keys(ownColumns(kind)).map((member) => [member, kept[member]])),
     },
@@ -58,10 +57,10 @@ const publicationOf = (
 };
 
 /** Publishes hidden records that are not published yet, without favorites and reactions. */
-export const publishAgain = async (tx: Transaction, removable: RemovableKind, ids: readonly Bytes[]): Promise<void> => {
+export const publishAgain = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<void> => {
   const hidden = await lockHidden(tx, ids);
   if (hidden.length === 0) return;
-  const there = await recordsIn(tx, removable.kind).find({
+  const there = await recordsIn(tx, kind).find({
     select: { id: true },
     where: { id: In(hidden.map(({ recordId }) => recordId)) },
   });
@@ -71,8 +70,8 @@ export const publishAgain = async (tx: Transaction, removable: RemovableKind, id
   const tagIds = [...new Set(missing.flatMap(({ record }) => listFromDb(snapshotOf(record).tagIds)))];
   const tags = tagIds.length === 0 ? [] : await readTags(tx, tagIds);
   const nameOf = new Map(tags.map(({ id, name }) => [id, name]));
-  const publications = missing.map((row) => publicationOf(removable, row, nameOf));
-  await publishAll(tx, removable.kind, publications, { replaces: true });
+  const publications = missing.map((row) => publicationOf(kind, row, nameOf));
+  await publishAll(tx, kind, publications, { replaces: true });
 };
 
 /** Gives republished records some of the marks they had. Returns whether more marks may remain. */
@@ -114,7 +113,7 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
 /** Gives republished records the marks they had, and then deletes their hidden copies. @returns how many */
 export const finishShowing = async (
   db: Database,
-  { kind }: RemovableKind,
+  kind: ContentKind,
   ids: readonly Bytes[],
   before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void> = () => Promise.resolve(),
 ): Promise<number> => {
@@ -134,16 +133,16 @@ export const finishShowing = async (
  */
 export const showRecordsOf = async (
   db: Database,
-  removable: RemovableKind,
+  kind: ContentKind,
   authorId: Bytes,
   before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void>,
 ): Promise<number> => {
   let shown = 0;
   const author = idFromBytes(authorId);
-  const hidden = hiddenIds(db, () => ({ authorId: author, kind: removable.kind.table, reason: IsNull() }));
+  const hidden = hiddenIds(db, () => ({ authorId: author, kind: kind.table, reason: IsNull() }));
   for await (const ids of hidden) {
-    await db.transaction((tx) => publishAgain(tx, removable, ids));
-    shown += await finishShowing(db, removable, ids, before);
+    await db.transaction((tx) => publishAgain(tx, kind, ids));
+    shown += await finishShowing(db, kind, ids, before);
   }
   return shown;
 };

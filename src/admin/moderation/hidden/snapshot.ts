@@ -1,11 +1,9 @@
-import { In } from 'typeorm';
 import type { Transaction } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import { insertInto, insertValues } from '../../../db/sql/write-rows.ts';
 import { memoize } from '../../../base/cache.ts';
 import { byMember, byName } from '../../../db/sql/table.ts';
-import { type Bytes, idFromBytes, timeToDb } from '../../../db/values.ts';
-import { hiddenRecordsIn } from '../../../content/entity.ts';
+import { type Bytes, timeToDb } from '../../../db/values.ts';
 import { type ContentKind, ownColumns } from '../../../content/kind.ts';
 import type { StoredContent } from '../../../content/records.ts';
 
@@ -75,12 +73,3 @@ export const keep = (tx: Transaction, { table }: ContentKind, records: readonly 
       cause?.reason ?? null,
     ]),
   );
-
-/** The marks that one transaction restores or deletes. */
-export const MARKS_AT_ONCE = 1000;
-
-/** Deletes the stored data of hidden records. Returns how many. */
-export const forget = async (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
-  const { affected } = await hiddenRecordsIn(tx).delete({ recordId: In(ids.map(idFromBytes)) });
-  return affected ?? 0;
-};

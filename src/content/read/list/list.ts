@@ -6,15 +6,26 @@ import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeTo
 import { AppError } from '../../../base/errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
-import type { TagDictionary } from '../../tag/dictionary.ts';
+import type { KnownTag, TagDictionary } from '../../tag/dictionary.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { ContentKind } from '../../kind.ts';
-import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
+import {
+  type AuthorFilter,
+  type ListFilter,
+  matches,
+  orders,
+  type SortBy,
+  sortedMatches,
+  type PlanSource,
+  whereOf,
+} from './plan.ts';
 import { readRows, readRowsById, type StoredRecord } from '../../records.ts';
 import { type FoundRecord, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
 import { asTotal, type Total, type Totals } from './totals.ts';
 
+/** The search texts of so few records are read at once. */
+const FEW_OF_AUTHOR = 1000;
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** A type of the records of one kind, and the counter of these records. */
@@ -32,6 +43,7 @@ export interface ListQuery {
   search?: string | undefined;
   type?: TypeFilter | undefined;
   tagSlugs?: readonly string[] | undefined;
+  authorId?: string | undefined;
   timeRange?: string;
   /** Returns the beginning of the time range when the list is read. */
   since?: (() => Date) | undefined;
@@ -84,7 +96,9 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   if (cursor === undefined && page * limit > MAX_PAGE_DEPTH) throw new AppError('PAGE_TOO_DEEP');
   const terms = searchTerms(query.search);
   const slugs = [...new Set(query.tagSlugs)].toSorted();
-  const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
+  const filters: unknown[] = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
+  // Cursors of earlier versions stay valid.
+  if (query.authorId !== undefined) filters.push(query.authorId);
   const accepts = [...(orders[sortBy].counter ? [Number.isSafeInteger] : []), isTime, isId];
   const values = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
   const [id = '', createdAt, count] = values?.toReversed() ?? [];
@@ -137,9 +151,9 @@ const sourceOf = async (
   matching: number | undefined,
 ): Promise<PlanSource> => {
   const { type, limit, page, position, timeRange, sortBy } = query;
-  const { since, tags } = filter;
+  const { since, author, tags } = filter;
   if (!orders[sortBy].counter) return matches(reader.dialect, kind, filter);
-  const isFiltered = type !== undefined || since !== undefined || tags.length > 0;
+  const isFiltered = type !== undefined || since !== undefined || author || tags.length > 0;
   const [records, ofType, ofRange] = isFiltered
     ? await Promise.all([
         statistics.counter(kind.table),
@@ -176,11 +190,14 @@ const listOnce = async <Own>(
   const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
-  if (!tags) return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
+  const author = tags && (await authorFilter(sources, kind, query, tags));
+  if (!tags || author === 'malformed') {
+    return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
+  }
 
-  const filter: ListFilter = { type: query.type?.value, since: query.since?.(), tags, terms };
-  const sought =
-    terms.length === 0 ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
+  const filter: ListFilter = { type: query.type?.value, since: query.since?.(), author, tags, terms };
+  const isScanned = terms.length === 0 || (author && author.n <= FEW_OF_AUTHOR);
+  const sought = isScanned ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
   if (sought?.found) {
     const total = asTotal(filter, sought.total);
     return { ...(await readFound<Own>(reader, kind, query, sought.found, viewerId)), ...total };
@@ -214,6 +231,22 @@ const listOnce = async <Own>(
     hasMore,
     nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
   };
+};
+
+/** The filter by author: it needs no numbers if it is the only one. */
+const authorFilter = async (
+  { statistics }: ListSources,
+  kind: ContentKind,
+  { authorId, type, terms, sortBy }: ParsedQuery,
+  tags: readonly KnownTag[],
+): Promise<AuthorFilter | 'malformed' | undefined> => {
+  if (authorId === undefined) return undefined;
+  const id = idToBytes(authorId);
+  if (!id) return 'malformed';
+  const isOnly = !type && tags.length + terms.length === 0 && !orders[sortBy].counter;
+  const n = isOnly ? 0 : await statistics.ofAuthor(kind, id);
+  const others = [...(type ? [await statistics.counter(type.counter)] : []), ...tags.map((tag) => tag.n)];
+  return { id, n, isRarest: n <= Math.min(...others) };
 };
 
 const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => ({

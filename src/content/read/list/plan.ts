@@ -1,6 +1,6 @@
 import type { Parameter } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
-import { firstIdBytes, timeToDb } from '../../../db/values.ts';
+import { type Bytes, firstIdBytes, timeToDb } from '../../../db/values.ts';
 import type { KnownTag } from '../../tag/dictionary.ts';
 import type { ContentKind } from '../../kind.ts';
 
@@ -9,10 +9,20 @@ export interface ListFilter {
   /** In the kind's `typeColumn`. */
   type: string | undefined;
   since: Date | undefined;
+  author: AuthorFilter | undefined;
   /** Rarest first. */
   tags: readonly KnownTag[];
   /** Substrings of the search text; all must occur. */
   terms: readonly string[];
+}
+
+/** The author of the records of a list. */
+export interface AuthorFilter {
+  id: Bytes;
+  /** About how many records the author has; 0 if no plan depends on it. */
+  n: number;
+  /** Whether no other filter selects fewer records. */
+  isRarest: boolean;
 }
 
 /** Approximate numbers of records: of the kind, of the type, and since the instant. */
@@ -83,7 +93,7 @@ const fromRecords = (
   index: string,
   hashed?: KnownTag,
 ): PlanSource => {
-  const { type, since, tags, terms } = filter;
+  const { type, since, author, tags, terms } = filter;
   const gathered = hashed ? hashJoin(dialect, kind, hashed) : { sql: '', parameters: [] };
   const joins = tagJoins(
     dialect,
@@ -95,6 +105,7 @@ const fromRecords = (
     from: `${kind.table} r ${dialect.useIndex(`${kind.table}_${index}`)}${gathered.sql}${joins.sql}`,
     where: [
       ...(type === undefined ? [] : [`r.${kind.typeColumn} = ?`]),
+      ...(author ? ['r.author_id = ?'] : []),
       ...(since === undefined ? [] : ['r.created_at >= ?']),
       ...termConditions(terms),
     ],
@@ -102,6 +113,7 @@ const fromRecords = (
       gathered.parameters,
       joins.parameters,
       type === undefined ? [] : [type],
+      author ? [author.id] : [],
       since === undefined ? [] : [timeToDb(since)],
       terms,
     ]),
@@ -111,17 +123,19 @@ const fromRecords = (
 
 /** Reads the rows of the rarest tag, in the order of the ids; `needsRecord` also looks up each record. */
 const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsRecord: boolean): PlanSource => {
-  const { type, since, terms } = filter;
+  const { type, since, author, terms } = filter;
   const [rarest, ...others] = filter.tags;
   const id = `t.${kind.foreignKey}`;
   const joins = tagJoins(dialect, kind, others, id);
   const index = `${kind.tagTable}_${type === undefined ? 'tag' : 'type'}`;
-  const record = needsRecord || terms.length > 0 ? ` ${dialect.joinInOrder} ${kind.table} r ON r.id = ${id}` : '';
+  const record =
+    needsRecord || author || terms.length > 0 ? ` ${dialect.joinInOrder} ${kind.table} r ON r.id = ${id}` : '';
   return {
     from: `${kind.tagTable} t ${dialect.useIndex(index)}${joins.sql}${record}`,
     where: [
       't.tag_id = ?',
       ...(type === undefined ? [] : [`t.${kind.typeColumn} = ?`]),
+      ...(author ? ['r.author_id = ?'] : []),
       ...(since === undefined ? [] : [`${id} >= ?`]),
       ...termConditions(terms),
     ],
@@ -129,6 +143,7 @@ const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsR
       joins.parameters,
       rarest ? [rarest.id] : [],
       type === undefined ? [] : [type],
+      author ? [author.id] : [],
       since === undefined ? [] : [(kind.firstId ?? firstIdBytes)(since)],
       terms,
     ]),
@@ -141,10 +156,12 @@ export const whereOf = (conditions: readonly string[]): string =>
   conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
 
 /** The cheapest source of all matches, in the order of the ids. */
-export const matches = (dialect: Dialect, kind: ContentKind, filter: ListFilter): PlanSource =>
-  filter.tags.length > 0
+export const matches = (dialect: Dialect, kind: ContentKind, filter: ListFilter): PlanSource => {
+  if (filter.author?.isRarest) return fromRecords(dialect, kind, filter, 'author');
+  return filter.tags.length > 0
     ? fromTag(dialect, kind, filter, false)
     : fromRecords(dialect, kind, filter, filter.type === undefined ? 'latest' : 'type_latest');
+};
 
 /**
  * The source of the first `rows` records of a list that is sorted by a counter: all matches, which are then sorted, the
@@ -158,13 +175,14 @@ export const sortedMatches = (
   rows: number,
   { records, ofType, since, matching: known }: Numbers,
 ): PlanSource => {
-  const { tags } = filter;
+  const { author, tags } = filter;
   const all = Math.max(records, 1);
   const typeShare = filter.type === undefined ? 1 : ofType / all;
   const timeShare = filter.since === undefined ? 1 : since / all;
   const [rarest, ...others] = tags;
+  const authorShare = author ? author.n / all : 1;
   const inRarest = (rarest ? rarest.n : all) * typeShare * timeShare;
-  const matching = known ?? inRarest * others.reduce((share, tag) => share * (tag.n / all), 1);
+  const matching = known ?? authorShare * inRarest * others.reduce((share, tag) => share * (tag.n / all), 1);
   const ofTypes = `type_${sortBy}`;
   const hasTypeIndex = filter.type !== undefined && ofTypes in kind.indices;
   const walked = hasTypeIndex ? ofType : all;
@@ -173,12 +191,17 @@ export const sortedMatches = (
   const sorted = hasTypeIndex ? ofTypes : sortBy;
 
   let best = {
-    cost: steps * (ENTRY + (rarest ? PROBE : 0) + (filter.terms.length > 0 ? LOOKUP : 0)),
+    cost: steps * (ENTRY + (rarest ? PROBE : 0) + (author || filter.terms.length > 0 ? LOOKUP : 0)),
     source: () => fromRecords(dialect, kind, filter, sorted),
   };
   const offer = (cost: number, source: () => PlanSource): void => {
     if (cost < best.cost) best = { cost, source };
   };
+  if (author) {
+    offer(author.n * (timeShare * (ENTRY + LOOKUP) + tags.length * PROBE), () =>
+      fromRecords(dialect, kind, filter, 'author'),
+    );
+  }
   if (rarest) {
     if (dialect.gathers) {
       offer(rarest.n * (ENTRY + HASH) + steps * (ENTRY + HASH), () =>

@@ -19,6 +19,7 @@ export interface SearchedList {
   type: string | undefined;
   tags: readonly { id: number }[];
   since: Date | undefined;
+  author: { id: Bytes } | undefined;
   /** The column to sort by before time and id, if any. */
   counter: string | null;
   direction: Direction;
@@ -72,7 +73,7 @@ const findList = async (
   kind: ContentKind,
   list: SearchedList,
 ): Promise<FoundList | undefined> => {
-  const { terms, type, tags, since, counter, direction, after, offset, limit } = list;
+  const { terms, type, tags, since, author, counter, direction, after, offset, limit } = list;
   const labels = labelsOf(
     type,
     tags.map(({ id }) => id),
@@ -80,10 +81,13 @@ const findList = async (
   const search = await index.search(kind.search, { terms, labels, since: since?.getTime() }, reader.deadline);
   if (!search) return undefined;
   const end = offset + limit + 1;
-  if (counter !== null) {
+  if (counter !== null || author) {
     const { total } = await search.find({ direction, limit: 0 }, MOST_SORTED);
-    const found = isSortedFaster(search, total, end) ? await sortMatches(reader, kind, search, list) : undefined;
-    return search.isSound ? { found, total } : undefined;
+    // The index has no authors.
+    if (author && total > MOST_SORTED) return undefined;
+    const isSorted = author || isSortedFaster(search, total, end);
+    const found = isSorted ? await sortMatches(reader, kind, search, list) : { found: undefined, total };
+    return search.isSound ? found : undefined;
   }
   const from = after && keyOf(after.createdAt, after.id);
   const { keys, total } = await search.find({ direction, after: from, limit: end }, MAX_PAGE_DEPTH);
@@ -99,23 +103,24 @@ interface SortedColumns {
   count: number;
 }
 
-/** Sorts the matches by their counter. */
+/** Sorts the matches by their counter, if any, and keeps those of the author, if any. */
 const sortMatches = async (
   reader: Reader,
   { table }: ContentKind,
   search: Search,
-  { counter, direction, after, offset, limit }: SearchedList,
-): Promise<FoundRecord[]> => {
+  { author, counter, direction, after, offset, limit }: SearchedList,
+): Promise<FoundList> => {
   const { keys } = await search.find({ direction, limit: MOST_SORTED }, MOST_SORTED);
   const best: { key: Uint8Array; count: number }[] = [];
   const sign = direction === 'ASC' ? 1 : -1;
   for (let start = 0; start < keys.length; start += SORTED_AT_ONCE) {
     const some = new Map(keys.slice(start, start + SORTED_AT_ONCE).map((key) => [hexOf(idOfKey(key)), key]));
     const { sql, parameters } = inList([...some.values()].map((key): Parameter => idOfKey(key)));
-    // SQL: a search sorted by a counter reads the counters of all its matches.
+    const byAuthor = author ? ' AND author_id = ?' : '';
+    // SQL: a search sorted by a counter, or for an author, reads columns of all its matches.
     const rows = await reader.read<SortedColumns>(
-      `SELECT id, ${counter} AS count FROM ${table} WHERE id IN (${sql})`,
-      parameters,
+      `SELECT id, ${counter ?? '0'} AS count FROM ${table} WHERE id IN (${sql})${byAuthor}`,
+      author ? [...parameters, author.id] : parameters,
     );
     best.push(
       ...rows.flatMap(({ id, count }) => {
@@ -127,11 +132,12 @@ const sortMatches = async (
   const from = after && { key: keyOf(after.createdAt, after.id), count: after.count ?? 0 };
   const compare = (a: (typeof best)[number], b: (typeof best)[number]): number =>
     sign * (a.count - b.count || Buffer.compare(a.key, b.key));
-  return best
+  const found = best
     .filter((match) => from === undefined || compare(match, from) > 0)
     .toSorted(compare)
     .slice(offset, offset + limit + 1)
-    .map(({ key, count }) => foundRecord(key, count));
+    .map(({ key, count }) => foundRecord(key, counter === null ? undefined : count));
+  return { found, total: best.length };
 };
 
 const hexOf = (id: Bytes): string => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1');

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { expiringAfter } from '../../../base/cache.ts';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
-import { countFromDb, timeToDb } from '../../../db/values.ts';
+import { type Bytes, countFromDb, idFromBytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../kind.ts';
 
 /** A plan that was best a minute ago is still good. */
@@ -23,6 +23,12 @@ export class Statistics {
   /** The approximate value of a counter. */
   counter(name: string): Promise<number> {
     return this.#about(name, 'SELECT n FROM counters WHERE name = ?', [name]);
+  }
+
+  /** The approximate number of an author's records of a kind. */
+  ofAuthor({ table, countColumn }: ContentKind, author: Bytes): Promise<number> {
+    const name = `${table} of ${idFromBytes(author)}`;
+    return this.#about(name, `SELECT ${countColumn} AS n FROM users WHERE id = ?`, [author]);
   }
 
   /** The approximate number of records of a kind since an instant. `range` identifies the time range. */

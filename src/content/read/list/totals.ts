@@ -32,13 +32,15 @@ const bounded = (dialect: Dialect, kind: ContentKind, filter: ListFilter): Fragm
   };
 };
 
+const authorCount = (kind: ContentKind): string => `(SELECT ${kind.countColumn} FROM users WHERE id = ?)`;
+
 const tagCount = (kind: ContentKind): string => `(SELECT ${kind.countColumn} FROM tags WHERE id = ?)`;
 
 const removedCount = (kind: ContentKind): string =>
   `COALESCE((SELECT n FROM counters WHERE name = '${removalCounter(kind)}'), 0)`;
 
-const isCounter = ({ type, since, tags, terms }: ListFilter): boolean =>
-  since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + tags.length <= 1;
+const isCounter = ({ type, since, author, tags, terms }: ListFilter): boolean =>
+  since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + (author ? 1 : 0) + tags.length <= 1;
 
 /** The total in a response. Counting stops at a bound, but exact counters may exceed it. */
 export const asTotal = (filter: ListFilter, n: number): Total =>
@@ -47,8 +49,8 @@ export const asTotal = (filter: ListFilter, n: number): Total =>
     : { total: countFromDb(n), totalRelation: 'eq' };
 
 /**
- * Counts matches: by a counter if one exists, else one by one up to a bound. For records whose tags never change, a
- * count stays valid while no tag gains a record and no record is removed; a count at the bound also stays valid when
+ * Counts matches: by a counter if one exists, else one by one up to a bound. A count stays valid while no tag
+ * gains a record, no record is removed, and none changes its tags or type; a count at the bound also stays valid when
  * records are added. The statement of the page checks this itself, so that no total is older than its page.
  */
 export class Totals {
@@ -63,15 +65,16 @@ export class Totals {
 
   /** An expression for the number of matches. `counter` is the name of the counter of all records or of the type. */
   expression(filter: ListFilter, counter: string): Fragment {
-    const { tags } = filter;
+    const { author, tags } = filter;
     const [tag] = tags;
     if (isCounter(filter)) {
+      if (author) return { sql: authorCount(this.#kind), parameters: [author.id] };
       return tag
         ? { sql: tagCount(this.#kind), parameters: [tag.id] }
         : { sql: '(SELECT n FROM counters WHERE name = ?)', parameters: [counter] };
     }
     const count = bounded(this.#dialect, this.#kind, filter);
-    const known = this.#counted.get(this.#nameOf(filter));
+    const known = this.#isKept(filter) && this.#counted.get(this.#nameOf(filter));
     if (!known) return count;
     const sign = known.total > MAX_PAGE_DEPTH ? '>=' : '=';
     return {
@@ -106,9 +109,11 @@ export class Totals {
   }
 
   #isKept(filter: ListFilter): boolean {
-    const { since, tags, terms } = filter;
-    const { tagsAreKept } = this.#kind;
-    return tagsAreKept && !isCounter(filter) && tags.length > 0 && since === undefined && terms.length === 0;
+    const { since, author, tags, terms } = filter;
+    const { countsTagChanges } = this.#kind;
+    return (
+      countsTagChanges && !isCounter(filter) && !author && tags.length > 0 && since === undefined && terms.length === 0
+    );
   }
 
   #nameOf({ type, tags }: ListFilter): string {
