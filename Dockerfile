@@ -33,7 +33,7 @@ HEALTHCHECK --interval=15s --timeout=4s --start-period=30s --retries=3 CMD ["bas
 ENTRYPOINT ["node", "/gateway/dist/src/cli.js"]
 CMD ["serve"]
 ARG NODE_IMAGE
-ARG VERSION=1.2.0
+ARG VERSION=1.3.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Content gateway" \
   org.opencontainers.image.description="A content service (games, image posts, users) whose whole API is one contract" \
