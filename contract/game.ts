@@ -93,15 +93,9 @@ const gameMembers = {
 };
 
 const GameInput = z
-  .strictObject({ ...gameMembers, isFree: gameMembers.isFree.default(true), extraInfo: ExtraInfoInput })
-  .partial({
-    description: true,
-    coverUrl: true,
-    gameType: true,
-    version: true,
-    tagNames: true,
-    extraInfo: true,
-  })
+  .strictObject({ ...gameMembers, extraInfo: ExtraInfoInput })
+  .partial()
+  .extend({ title: gameMembers.title, isFree: gameMembers.isFree.default(true) })
   .meta({ id: 'GameInput', description: 'A game to publish.' });
 
 const summaryMembers = {

@@ -1,6 +1,5 @@
 import type { Contract } from '../../contract/index.ts';
-import { getRecord } from '../content/service.ts';
-import { deleteRecord } from '../content/write/delete.ts';
+import { deleteRecord, getRecord } from '../content/service.ts';
 import { pageView } from '../content/view.ts';
 import type { Handlers } from '../auth/procedure.ts';
 import { countTypes, gameDraft, type GameContext, listGames, relatedGames, updateGame } from './service.ts';

@@ -26,9 +26,9 @@ export const updateImagePost = (
   { id, tagNames, images, ...members }: UpdateInput,
   call: Call<Caller>,
 ): Promise<OutputOf<Contract['image']['update']>> =>
-  updateRecord(
+  updateRecord<ImagePostRow, StoredImagePost, OutputOf<Contract['image']['update']>>(
     c,
-    { id, tagNames, columnsOf: (_: ImagePostRow) => ({ ...members, ...(images && imageMembers(images)) }) },
+    { id, tagNames, columnsOf: () => ({ ...members, ...(images && imageMembers(images)) }) },
     call,
     imagePostView,
   );

@@ -136,7 +136,7 @@ const removeEngagement = async (
  * Batches of records to remove together. If a record has very many favorites or reactions, most are removed before it,
  * so that no transaction takes long.
  */
-async function* batchesOf(
+export async function* batchesOf(
   db: Database,
   kind: ContentKind,
   ids: readonly Bytes[],
@@ -171,16 +171,6 @@ async function* batchesOf(
     if (batch.length > 0) yield batch;
   }
 }
-
-/** Removes the favorites and reactions of a record that has very many, in parts. */
-export const removeManyMarks = async (
-  db: Database,
-  kind: ContentKind,
-  id: Bytes,
-  deadline: Deadline,
-): Promise<void> => {
-  for await (const _ of batchesOf(db, kind, [id], {}, deadline));
-};
 
 /**
  * Removes the records of a kind with these ids in batches, each in full or not at all. Safe beside a running service.

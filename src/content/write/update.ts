@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '../../base/errors.ts';
 import { showing } from '../../auth/idempotency/call.ts';
 import type { Call } from '../../auth/procedure.ts';
-import { type ChargeQuota, quotaChecker } from '../../auth/quotas.ts';
+import { type ChargeQuota, type Quota, quotaChecker } from '../../auth/quotas.ts';
+import type { Writes } from '../../auth/idempotency/writes.ts';
+import type { Database } from '../../db/database.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Transaction } from '../../db/connection.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
@@ -13,11 +15,23 @@ import { enqueueDocuments, keyOf, labelsOf } from '../../search/document.ts';
 import { type ContentRow, recordsIn, tagLinksIn } from '../entity.ts';
 import { type ContentKind, typeIn } from '../kind.ts';
 import { type ContentRecord, readRecord } from '../records.ts';
-import type { ContentContext } from '../service.ts';
+import type { TagDictionary } from '../tag/dictionary.ts';
 import { byOwnSlug, makeMissingTags, seekTags, type Tag, tagSlugs, tagsOf } from '../tag/service.ts';
 import { addToCounters, moveBetweenCounters } from './counters.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from './publish.ts';
 import { removalCounter } from './remove.ts';
+
+/** The dependencies of changes of records. */
+export interface WriteContext {
+  kind: ContentKind;
+  db: Database;
+  /** The clock. */
+  now: () => Date;
+  tags: TagDictionary;
+  writes: Writes;
+  /** The daily quota of a caller's key; undefined if callers have no limits. */
+  quotaOf: (caller: Caller) => Quota | undefined;
+}
 
 /** A change of a record by its author. */
 export interface RecordChange<Row> {
@@ -35,7 +49,7 @@ export interface RecordChange<Row> {
  * @throws AppError the kind's NOT_FOUND, NOT_OWNER, QUOTA_EXCEEDED
  */
 export const updateRecord = <Row extends ContentRow, Detail extends object, Output extends object>(
-  { kind, writes, quotaOf, tags, now }: ContentContext<Partial<Detail>, Detail>,
+  { kind, writes, quotaOf, tags, now }: WriteContext,
   { id, tagNames, columnsOf, searchableOf = () => [] }: RecordChange<Row>,
   call: Call<Caller>,
   view: (record: ContentRecord<Detail>) => Output,

@@ -81,9 +81,9 @@ const whenWritten = (output: Writable): Promise<void> =>
   });
 
 /**
- * Yields whole lines, only as fast as they are answered and the answers are read. The SDK reads without bound, copies
- * what it has of a line for each chunk, and ends at a line that is too long. Such a line is dropped here. The input ends
- * when all requests are answered, since the SDK then gives up running requests.
+ * Yields whole lines, only as fast as they are answered and the answers are read: the SDK would read without bound,
+ * and copy the beginning of a line for each chunk. A line that is too long, which would end the SDK, is dropped. The
+ * input ends when all requests are answered, since the SDK then gives up running requests.
  */
 async function* boundedInput(
   input: AsyncIterable<Buffer>,

@@ -6,19 +6,10 @@ import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeTo
 import { AppError } from '../../../base/errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
-import type { KnownTag, TagDictionary } from '../../tag/dictionary.ts';
+import type { TagDictionary } from '../../tag/dictionary.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { ContentKind } from '../../kind.ts';
-import {
-  type AuthorFilter,
-  type ListFilter,
-  matches,
-  orders,
-  type SortBy,
-  sortedMatches,
-  type PlanSource,
-  whereOf,
-} from './plan.ts';
+import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
 import { readRows, readRowsById, type StoredRecord } from '../../records.ts';
 import { type FoundRecord, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
@@ -190,8 +181,8 @@ const listOnce = async <Own>(
   const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
-  const author = tags && (await authorFilter(sources, kind, query, tags));
-  if (!tags || author === 'malformed') {
+  const author = tags && (await sources.statistics.authorFilter(kind, query, tags));
+  if (!tags || (query.authorId !== undefined && !author)) {
     return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
   }
 
@@ -231,22 +222,6 @@ const listOnce = async <Own>(
     hasMore,
     nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
   };
-};
-
-/** The filter by author: it needs no numbers if it is the only one. */
-const authorFilter = async (
-  { statistics }: ListSources,
-  kind: ContentKind,
-  { authorId, type, terms, sortBy }: ParsedQuery,
-  tags: readonly KnownTag[],
-): Promise<AuthorFilter | 'malformed' | undefined> => {
-  if (authorId === undefined) return undefined;
-  const id = idToBytes(authorId);
-  if (!id) return 'malformed';
-  const isOnly = !type && tags.length + terms.length === 0 && !orders[sortBy].counter;
-  const n = isOnly ? 0 : await statistics.ofAuthor(kind, id);
-  const others = [...(type ? [await statistics.counter(type.counter)] : []), ...tags.map((tag) => tag.n)];
-  return { id, n, isRarest: n <= Math.min(...others) };
 };
 
 const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => ({

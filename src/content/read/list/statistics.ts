@@ -2,14 +2,24 @@ import { LRUCache } from 'lru-cache';
 import { expiringAfter } from '../../../base/cache.ts';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
-import { type Bytes, countFromDb, idFromBytes, timeToDb } from '../../../db/values.ts';
+import { countFromDb, idToBytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../kind.ts';
+import type { KnownTag } from '../../tag/dictionary.ts';
+import { type AuthorFilter, orders, type SortBy } from './plan.ts';
 
 /** A plan that was best a minute ago is still good. */
 const BELIEVED_MS = 60_000;
 const REMEMBERED = 1000;
 /** A time range with more records counts as large. */
 const MAX_COUNTED = 10 * MAX_PAGE_DEPTH;
+
+/** The parts of a query on which the plan of a filter by author depends. */
+interface AuthorQuery {
+  authorId?: string | undefined;
+  type?: { counter: string } | undefined;
+  terms: readonly string[];
+  sortBy: SortBy;
+}
 
 /** Numbers for planning; answers never use them. SQL: lists wait for them, and counting ends at a limit. */
 export class Statistics {
@@ -25,10 +35,19 @@ export class Statistics {
     return this.#about(name, 'SELECT n FROM counters WHERE name = ?', [name]);
   }
 
-  /** The approximate number of an author's records of a kind. */
-  ofAuthor({ table, countColumn }: ContentKind, author: Bytes): Promise<number> {
-    const name = `${table} of ${idFromBytes(author)}`;
-    return this.#about(name, `SELECT ${countColumn} AS n FROM users WHERE id = ?`, [author]);
+  /** The filter by author. An only filter needs no number. Returns undefined for an id that is none. */
+  async authorFilter(
+    { table, countColumn }: ContentKind,
+    { authorId = '', type, terms, sortBy }: AuthorQuery,
+    tags: readonly KnownTag[],
+  ): Promise<AuthorFilter | undefined> {
+    const id = idToBytes(authorId);
+    if (!id) return undefined;
+    const isOnly = !type && tags.length + terms.length === 0 && !orders[sortBy].counter;
+    const sql = `SELECT ${countColumn} AS n FROM users WHERE id = ?`;
+    const n = isOnly ? 0 : await this.#about(`${table} of ${authorId}`, sql, [id]);
+    const others = [...(type ? [await this.counter(type.counter)] : []), ...tags.map((tag) => tag.n)];
+    return { id, n, isRarest: n <= Math.min(...others) };
   }
 
   /** The approximate number of records of a kind since an instant. `range` identifies the time range. */
