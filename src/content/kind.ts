@@ -25,8 +25,8 @@ export interface ContentKind {
    * not: earlier versions, which may run beside this one, do not count it.
    */
   countsTagChanges: boolean;
-  /** The counters that include a record of a type, in addition to that of the kind. */
-  countersOf: (type: string | null) => readonly string[];
+  /** The names of the counters of its types, without the type at their end. */
+  typeCounters?: string;
   /** The column of `users` and `tags` that counts records of this kind. */
   countColumn: string;
   /** Members that search covers in addition to title and tags. */

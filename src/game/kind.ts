@@ -63,7 +63,7 @@ export const gameKind: ContentKind = {
   reactionTable: 'game_reactions',
   typeColumn: 'game_type',
   countsTagChanges: true,
-  countersOf: (type) => [typeCounter(type)],
+  typeCounters: TYPES,
   countColumn: 'game_count',
   searched: ['originalAuthor', 'extraInfo'],
   searchedTexts: ({ originalAuthor, extraInfo }) => [

@@ -41,7 +41,6 @@ export const imageKind: ContentKind = {
   favoriteTable: 'image_post_favorites',
   reactionTable: 'image_post_reactions',
   countsTagChanges: false,
-  countersOf: () => [],
   countColumn: 'image_post_count',
   searched: [],
   searchedTexts: () => [],

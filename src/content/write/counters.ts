@@ -3,6 +3,11 @@ import type { Dialect } from '../../db/dialect.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../db/sql/write-rows.ts';
 import { memoize } from '../../base/cache.ts';
+import type { ContentKind } from '../kind.ts';
+
+/** The counters that include a record of a type, in addition to that of its kind. */
+export const countersOf = ({ typeCounters }: ContentKind, type: string | null): string[] =>
+  typeCounters === undefined ? [] : [`${typeCounters}${type ?? ''}`];
 
 // SQL: each create counts by these.
 

@@ -11,7 +11,7 @@ import { type Document, type EnqueueDocuments, enqueueDocuments, keyOf, labelsOf
 import { type Change, recordEvents } from '../../event/outbox/record.ts';
 import { searchText } from '../../search/text.ts';
 import { byOwnSlug, makeMissingTags, seekTags, type SoughtTags, type Tag, tagSlugs } from '../tag/service.ts';
-import { addAndCountNew, addToCounters } from './counters.ts';
+import { addAndCountNew, addToCounters, countersOf } from './counters.ts';
 import { contentColumns, type ContentRow } from '../entity.ts';
 import { type ContentKind, ownColumns } from '../kind.ts';
 import { tally } from '../../base/tally.ts';
@@ -236,7 +236,7 @@ export const store = async <Own extends object>(
   await lockReferred(tx, 'users', () => records.map(({ row }) => row.authorId));
   await lockTags(tx, records);
   const { members, insert } = recordInsertion(kind);
-  const counted = tally(publications.flatMap(({ draft }) => [kind.table, ...kind.countersOf(draft.type ?? null)]));
+  const counted = tally(publications.flatMap(({ draft }) => [kind.table, ...countersOf(kind, draft.type ?? null)]));
   // A call can only create counters for types.
   const countTypes = kind.typeColumn === undefined ? undefined : chargeQuota;
   const writes: (() => Promise<unknown>)[] = [

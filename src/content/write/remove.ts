@@ -9,7 +9,7 @@ import { selected } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, storedIdToBytes } from '../../db/values.ts';
 import { enqueueDocuments, keyOf, millisecondsOf } from '../../search/document.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
-import { addToCounters, subtractFromCounters } from './counters.ts';
+import { addToCounters, countersOf, subtractFromCounters } from './counters.ts';
 import { contentColumns, markCountColumn, type EngagementRow, engagementIn, recordsIn, tagLinksIn } from '../entity.ts';
 import { type ContentKind, tagIdsOf } from '../kind.ts';
 import type { StoredContent } from '../records.ts';
@@ -52,7 +52,7 @@ export const removeBatch = async (
   ids: readonly Bytes[],
   { shouldDelete = () => true, before, actor }: Removal,
 ): Promise<number> => {
-  const { table, typeColumn, favoriteTable, reactionTable, countColumn, countersOf } = kind;
+  const { table, typeColumn, favoriteTable, reactionTable, countColumn } = kind;
   const among = inList(ids);
   const end = await lockingRead(tx, table, ids);
   const locked = await tx.read<RecordToDelete>(
@@ -87,7 +87,7 @@ export const removeBatch = async (
   const documents = rows.map((row) => ({ key: keyOf(millisecondsOf(row.createdAt), row.id), text: '', labels: [] }));
   await enqueueDocuments(tx, kind.search, documents, true);
   await recordDeletions(tx, kind, rows, actor);
-  await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(type)])));
+  await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(kind, type)])));
   await addToCounters(tx, new Map([[removalCounter(kind), rows.length]]));
   return rows.length;
 };

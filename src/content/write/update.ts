@@ -17,7 +17,7 @@ import { type ContentKind, typeIn } from '../kind.ts';
 import { type ContentRecord, readRecord } from '../records.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import { byOwnSlug, makeMissingTags, seekTags, type Tag, tagSlugs, tagsOf } from '../tag/service.ts';
-import { addToCounters, moveBetweenCounters } from './counters.ts';
+import { addToCounters, countersOf, moveBetweenCounters } from './counters.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from './publish.ts';
 import { removalCounter } from './remove.ts';
 
@@ -119,7 +119,7 @@ const changeType = async (
   chargeQuota: ChargeQuota | undefined,
 ): Promise<void> => {
   await tagLinksIn(tx, kind).update({ recordId }, { type } as object);
-  const made = await moveBetweenCounters(tx, kind.countersOf(former), kind.countersOf(type));
+  const made = await moveBetweenCounters(tx, countersOf(kind, former), countersOf(kind, type));
   if (made > 0) await chargeQuota?.('game types', made);
 };
 
