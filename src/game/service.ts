@@ -2,8 +2,7 @@ import { type Contract, type InputOf, MAX_COUNTED_TYPES, type OutputOf, timeRang
 import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
-import type { ContentContext } from '../content/service.ts';
-import { updateRecord } from '../content/write/update.ts';
+import { type ContentContext, updateRecord } from '../content/service.ts';
 import type { Call } from '../auth/procedure.ts';
 import type { Caller } from '../auth/verifier.ts';
 import { readCounters } from '../content/write/counters.ts';

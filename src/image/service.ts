@@ -1,7 +1,6 @@
 import type { Contract, InputOf, OutputOf } from '../../contract/index.ts';
 import type { Draft } from '../content/write/publish.ts';
-import type { ContentContext } from '../content/service.ts';
-import { updateRecord } from '../content/write/update.ts';
+import { type ContentContext, updateRecord } from '../content/service.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Call } from '../auth/procedure.ts';
 import { imageMembers, type ImagePostRow, type StoredImagePost, type StoredImagePostSummary } from './kind.ts';

@@ -49,21 +49,6 @@ export const addAndCountNew = async (tx: Transaction, additions: ReadonlyMap<str
   return additions.size - existing;
 };
 
-/** Counts one record in the counters `to` and no longer in `from`. Returns how many of `to` are new. */
-export const moveBetweenCounters = async (
-  tx: Transaction,
-  from: readonly string[],
-  to: readonly string[],
-): Promise<number> => {
-  let made = 0;
-  for (const name of [...from, ...to].toSorted()) {
-    const one = new Map([[name, 1]]);
-    if (from.includes(name)) await subtractFromCounters(tx, one);
-    else made += await addAndCountNew(tx, one);
-  }
-  return made;
-};
-
 interface Counter {
   name: string;
   n: number;
