@@ -255,8 +255,10 @@ describe('can-i-deploy', () => {
     if (process.env['UPDATE_RESULTS'] === 'true') writeFileSync(RESULTS, resultsOf(mutants.length, all.length, table));
     expect(falselySafe).toEqual([]);
     expect(mutants.length).toBe(wanted < all.length ? wanted : all.length);
-    // A failure shows them.
-    expect(falselyUnsafe.length > 0.05 * total.refused ? falselyUnsafe : []).toEqual([]);
+    // A failure shows them. The share in a sample differs from that in all by two standard deviations at most.
+    const few = 0.05 * total.refused;
+    const most = mutants.length < all.length ? few + 2 * Math.sqrt(few) : few;
+    expect(falselyUnsafe.length > most ? falselyUnsafe : []).toEqual([]);
     expect(total.untold / total.pairs).toBeLessThanOrEqual(0.1);
   }, 7_200_000);
 });
