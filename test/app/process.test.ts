@@ -10,6 +10,7 @@ import { openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';
 import { type Environment, runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { until } from '../harness/until.ts';
 
 // The real program on any database: an address that it cannot have, and connections when it is told to stop.
 
@@ -44,6 +45,7 @@ describe('server process', () => {
         'Host: gateway',
         'Content-Type: application/json',
         `Content-Length: ${body.length}`,
+        'Expect: 100-continue',
         '',
         body.slice(0, 10),
       ].join('\r\n'),
@@ -52,7 +54,8 @@ describe('server process', () => {
     socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
     const answered = once(socket, 'close').then(() => answer);
     // The service has to see it before it is told to stop.
-    await sleep(100);
+    await until(() => answer.startsWith('HTTP/1.1 100 '));
+    answer = '';
     return {
       /** Resolves with whatever was answered when the connection is closed. */
       answered,
