@@ -41,11 +41,12 @@ export * from './errors.ts';
 export { type InputOf, type OutputOf, type Route, type Scope, scopes, type SentOf, type StreamRoute } from './procedure.ts';
 `;
 
-/** Declarations without indentation, and without the texts of the error catalogue, which the program has. */
+/** Declarations without indentation and breaks, and without the texts of the error catalogue, which the program has. */
 const declarations = (text) =>
   text
     .replaceAll(/^ +/gm, '')
-    .replaceAll(/^readonly (message|hint|cause|fix): (?:'.*'|".*");$/gm, 'readonly $1: string;');
+    .replaceAll(/^readonly (message|hint|cause|fix): (?:'.*'|".*");$/gm, 'readonly $1: string;')
+    .replaceAll(/([;{,])\n/g, '$1');
 
 const exported = (path) => ({ types: `./${path}.d.ts`, default: `./${path}.js` });
 
