@@ -178,9 +178,12 @@ export const deleteRecord = (
   const remove = async (tx: Transaction): Promise<{ id: string }> => {
     const key = idToBytes(id);
     if (!key) throw new AppError(kind.notFound);
-    if ((await removeBatch(tx, kind, [key], removal)) === 0) {
-      const where = { recordId: id, kind: kind.table, authorId };
-      if (!(await hiddenRecordsIn(tx).findOne({ where, ...tx.dialect.lockingRows }))) throw new AppError(kind.notFound);
+    const removed = await removeBatch(tx, kind, [key], removal);
+    const where = { recordId: id, kind: kind.table, authorId };
+    const hidden = await hiddenRecordsIn(tx).findOne({ where, ...tx.dialect.lockingRows });
+    if (removed === 0 && !hidden) throw new AppError(kind.notFound);
+    // A record that an interrupted command has half shown is both there and hidden.
+    if (hidden) {
       if ((await dropEngagement(tx, key)) && !hasFew) throw new ManyMarks();
       await forget(tx, [key]);
     }
