@@ -93,8 +93,12 @@ export const updateRecord = <Row extends ContentRow, Detail extends object, Outp
     if (columns.length === 0 && !replaced) return look(tx);
     if (type !== former) {
       await tagLinksIn(tx, kind).update({ recordId: id }, { type } as object);
-      await subtractFromCounters(tx, tally(countersOf(kind, former)));
+      const subtract = (): Promise<void> => subtractFromCounters(tx, tally(countersOf(kind, former)));
+      // By name: see the lock order in write/publish.ts.
+      const isFormerFirst = (former ?? '') < (type ?? '');
+      if (isFormerFirst) await subtract();
       const made = await addAndCountNew(tx, tally(countersOf(kind, type)));
+      if (!isFormerFirst) await subtract();
       if (made > 0) await chargeQuota?.('game types', made);
     }
     const isCounted = kind.countsTagChanges && (replaced || type !== former);

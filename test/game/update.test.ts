@@ -3,10 +3,13 @@
  * @tier fast
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { type Input, type Output, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
+import { connectionOptions, engine } from '../harness/app/database.ts';
 import { isReplay, repeating } from '../harness/documents/repeating.ts';
 
 // Changes of games by their authors; test/image/image.test.ts has what image posts share with them.
@@ -345,6 +348,30 @@ describe('updates at once', () => {
         return update(games[n % 2]!.id, n % 4 < 2 ? change : { ...change, tagNames: change.tagNames.toReversed() });
       }),
     );
+  });
+
+  const onServer = engine === 'sqlite' ? test.skip : test;
+  onServer('lock the counters of types in the order of their names, as all transactions do', async () => {
+    for (const types of [
+      ['order a', 'order b'],
+      ['order d', 'order c'],
+    ] as const) {
+      const from = await app.aGame({ gameType: types[0] }, author);
+      await app.aGame({ gameType: types[1] }, author);
+      const another = await createConnection(connectionOptions(new URL(app.databaseUrl)));
+      const lock = (type: string) =>
+        another.query('UPDATE counters SET n = n + 0 WHERE name = ?', [`games:${type.toUpperCase()}`]);
+      const [first, second] = types.toSorted();
+      await another.beginTransaction();
+      await lock(first!);
+      const updated = update(from.id, { gameType: types[1] });
+      // Long enough for the update to wait for the first.
+      await sleep(200);
+      await lock(second!);
+      await another.commit();
+      await another.end();
+      expect(await updated).toMatchObject({ gameType: types[1].toUpperCase() });
+    }
   });
 
   test('with one Idempotency-Key are one', async () => {
