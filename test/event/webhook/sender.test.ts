@@ -155,10 +155,11 @@ test('changes and deletions by authors are sent with their author', async () => 
     await app.context.lifecycle.relay.moveNow();
   }
   await until(() => of('/authors').length === 4);
+  // Messages are sent at once.
   const messages = of('/authors').filter((one) => !isChallenge(one));
-  expect(messages.map(({ body }) => body)).toMatchObject([
-    { type: 'game.updated', data: { record: { id: game.id }, actorId: user.id } },
+  expect(messages.map(({ body }) => body).toSorted((a, b) => (a.type < b.type ? -1 : 1))).toMatchObject([
     { type: 'game.deleted', data: { record: { id: game.id }, actorId: user.id } },
+    { type: 'game.updated', data: { record: { id: game.id }, actorId: user.id } },
     { type: 'image.deleted', data: { record: { id: post.id }, actorId: user.id } },
   ]);
 });
