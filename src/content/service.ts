@@ -93,8 +93,12 @@ export const updateRecord = <Row extends ContentRow, Detail extends object, Outp
     if (columns.length === 0 && !replaced) return look(tx);
     if (type !== former) {
       await tagLinksIn(tx, kind).update({ recordId: id }, { type } as object);
-      await subtractFromCounters(tx, tally(countersOf(kind, former)));
+      const subtract = (): Promise<void> => subtractFromCounters(tx, tally(countersOf(kind, former)));
+      // By name: see the lock order in write/publish.ts.
+      const isFormerFirst = (former ?? '') < (type ?? '');
+      if (isFormerFirst) await subtract();
       const made = await addAndCountNew(tx, tally(countersOf(kind, type)));
+      if (!isFormerFirst) await subtract();
       if (made > 0) await chargeQuota?.('game types', made);
     }
     const isCounted = kind.countsTagChanges && (replaced || type !== former);
@@ -178,9 +182,12 @@ export const deleteRecord = (
   const remove = async (tx: Transaction): Promise<{ id: string }> => {
     const key = idToBytes(id);
     if (!key) throw new AppError(kind.notFound);
-    if ((await removeBatch(tx, kind, [key], removal)) === 0) {
-      const where = { recordId: id, kind: kind.table, authorId };
-      if (!(await hiddenRecordsIn(tx).findOne({ where, ...tx.dialect.lockingRows }))) throw new AppError(kind.notFound);
+    const removed = await removeBatch(tx, kind, [key], removal);
+    const where = { recordId: id, kind: kind.table, authorId };
+    const hidden = await hiddenRecordsIn(tx).findOne({ where, ...tx.dialect.lockingRows });
+    if (removed === 0 && !hidden) throw new AppError(kind.notFound);
+    // A record that an interrupted command has half shown is both there and hidden.
+    if (hidden) {
       if ((await dropEngagement(tx, key)) && !hasFew) throw new ManyMarks();
       await forget(tx, [key]);
     }

@@ -41,8 +41,12 @@ export const countGamesByType = (reader: Pick<Reader, 'manager'>, authorId: stri
 /** Game types are compared and stored with their ASCII letters in upper case. */
 const upperCaseType = (gameType: string): string => gameType.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
-const withoutNulls = (members: object): StoredExtraInfo =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+/** `extraInfo` after a change: null clears a member, and a missing list is the same as an empty one. */
+const changedInfo = (stored: StoredExtraInfo, change: object): StoredExtraInfo => {
+  const isStored = ([name, value]: [string, unknown]): boolean =>
+    value !== null && (name in stored || !Array.isArray(value) || value.length > 0);
+  return Object.fromEntries(Object.entries({ ...stored, ...change }).filter(isStored));
+};
 
 export const gameDraft = (input: GameInput): Draft<StoredGame> => {
   const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
@@ -79,7 +83,7 @@ export const updateGame = (
         ...members,
         gameType: members.gameType && upperCaseType(members.gameType),
         originalAuthor,
-        extraInfo: withoutNulls({ ...row.extraInfo, ...extraInfo }),
+        extraInfo: changedInfo(row.extraInfo, extraInfo),
       }),
       searchableOf: (row) => [row.extraInfo.originalName, row.originalAuthor],
     },

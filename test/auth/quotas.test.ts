@@ -110,8 +110,10 @@ describe('daily quotas', () => {
     const post = await app.anImagePost({ tagNames: tags(2e6, 5) }, user);
     await app.call('image.update', { id: post.id, tagNames: [...tags(2e6, 3), ...tags(3e6, 5)] }, user.key);
     const image = { title: 'x', images: ['https://images.example.com/1.webp'], tagNames: ['one more'] };
+    const game = await app.aGame({}, user);
     for (const [id, input] of [
       ['image.update', { id: post.id, tagNames: ['one more'] }],
+      ['game.update', { id: game.id, tagNames: ['one more'] }],
       ['image.create', image],
       ['image.batchCreate', { posts: [image] }],
     ] as const) {
@@ -131,9 +133,11 @@ describe('daily quotas', () => {
   test('new types of games are counted in batches and one by one, and refused beyond the quota', async () => {
     await app.call('game.batchCreate', gamesOfTypes(0, 100), user.key);
     await app.call('game.batchCreate', gamesOfTypes(50, 100), user.key);
-    await app.aGame({}, user);
+    const { id } = await app.aGame({}, user);
     await app.fail('game.batchCreate', gamesOfTypes(150, 51), 429, user.key);
-    await app.call('game.batchCreate', gamesOfTypes(150, 50), user.key);
+    await app.call('game.batchCreate', gamesOfTypes(150, 49), user.key);
+    await app.call('game.update', { id, gameType: 't199' }, user.key);
+    await app.fail('game.update', { id, gameType: 'new' }, 429, user.key);
     const { data } = await app.fail('game.create', { title: 'x', gameType: 'new' }, 429, user.key);
     expect(data.hint).toContain(`A user may make ${DAILY_GAME_TYPES} new types of games a day.`);
     expect(await count("counters WHERE name LIKE 'games:T%'")).toBe(DAILY_GAME_TYPES);

@@ -27,7 +27,8 @@ import {
 const HOUR_MS = 3_600_000;
 
 /** On a server, a call of each kind: the statements around those of the call are the same for all. */
-const OF_EACH_KIND = ['game.create', 'game.batchCreate', 'game.toggleFavorite', 'user.updateProfile', 'webhook.delete'];
+const OF_EACH_KIND = ['game.create', 'game.batchCreate', 'game.update', 'game.delete', 'game.toggleFavorite'];
+OF_EACH_KIND.push('user.updateProfile', 'webhook.delete');
 const repeated = engine === 'sqlite' ? writes : writes.filter(({ id }) => OF_EACH_KIND.includes(id));
 
 let app: TestApp;
@@ -180,6 +181,8 @@ describe('idempotent calls', () => {
         const anew = await send();
         // A second deletion finds nothing, a second rotation a key that has ended: they leave the value unused.
         const refusal = {
+          'game.delete': [404, 'GAME_NOT_FOUND'],
+          'image.delete': [404, 'IMAGE_POST_NOT_FOUND'],
           'webhook.delete': [404, 'WEBHOOK_NOT_FOUND'],
           'consumerContract.delete': [404, 'CONTRACT_NOT_FOUND'],
           'apiKey.rotate': [403, 'API_KEY_ENDED'],

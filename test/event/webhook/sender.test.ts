@@ -141,6 +141,29 @@ test('nothing is sent while webhooks are held', async () => {
   await untilState(id, 'active');
 });
 
+test('changes and deletions by authors are sent with their author', async () => {
+  const [game, post] = [await app.aGame({}, user), await app.anImagePost({}, user)];
+  await app.context.lifecycle.relay.moveNow();
+  start();
+  await untilState(await create('/authors'), 'active');
+  for (const [id, input] of [
+    ['game.update', { id: game.id, title: 'another' }],
+    ['game.delete', { id: game.id }],
+    ['image.delete', { id: post.id }],
+  ] as const) {
+    await app.call(id, input, user.key);
+    await app.context.lifecycle.relay.moveNow();
+  }
+  await until(() => of('/authors').length === 4);
+  // Messages are sent at once.
+  const messages = of('/authors').filter((one) => !isChallenge(one));
+  expect(messages.map(({ body }) => body).toSorted((a, b) => (a.type < b.type ? -1 : 1))).toMatchObject([
+    { type: 'game.deleted', data: { record: { id: game.id }, actorId: user.id } },
+    { type: 'game.updated', data: { record: { id: game.id }, actorId: user.id } },
+    { type: 'image.deleted', data: { record: { id: post.id }, actorId: user.id } },
+  ]);
+});
+
 describe('an answer counts for the address that it was asked of:', () => {
   test('that of another one to the challenge is none', async () => {
     endpoint = () => undefined;

@@ -65,7 +65,7 @@ const ofContract = async (app: TestApp, { id }: Write, { key }: TestUser): Promi
 
 /** Whether an operation concerns a record that only its author, or owner, may change. */
 export const isForOwners = (operation: Write): boolean =>
-  ['image.update', 'consumerContract.delete'].includes(operation.id) ||
+  /^(?:game|image)\.(?:update|delete)$|^consumerContract\.delete$/.test(operation.id) ||
   ((isOfWebhooks(operation) || isOfKeys(operation)) && idMember(operation) !== undefined);
 
 /** An input for an operation, which concerns a new record of the author's, where it concerns one. */
