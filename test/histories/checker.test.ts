@@ -141,7 +141,7 @@ describe('the search for an order', () => {
     [
       'a record that goes with its author',
       [
-        [[0, 10], 'game.create', titled('one')],
+        [[0, 10], 'game.create', { ...titled('one'), mark: 'one' }],
         [[20, 60], 'erasure', {}],
         [[30, 40], 'game.getById', read('one')],
         [[70, 80], 'game.getById', notFound],

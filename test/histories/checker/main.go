@@ -368,7 +368,7 @@ func describe(one porcupine.Operation) string {
 	e := did.entry
 	told := "outcome unknown"
 	until := "…"
-	if e.Outcome == "ok" {
+	if e.Outcome != "unknown" {
 		told = fmt.Sprintf("%+v", one.Output)
 		until = fmt.Sprintf("%.3f", float64(e.Return)/1000)
 	}
