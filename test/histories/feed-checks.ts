@@ -64,7 +64,6 @@ export const feedIsWhole = checkOf('feed is whole', (history, note) => {
       note(`has ${record}, which no list has`, [whole]);
 
   const ends = endsIn(history);
-  for (const record of ends.records) if (!isRemoved(record)) note(`lacks the deletion of ${record}`, [whole]);
   const deletions = grouped(history.filter(isDeletion), ({ record }) => record);
   const hidden = new Set(history.flatMap(({ operation, record }) => (operation === 'hiding' ? (record ?? []) : [])));
   for (const [record, own] of byRecord) {

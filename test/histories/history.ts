@@ -130,7 +130,6 @@ export interface Ends {
   earliest: (record: string | undefined) => number;
   /** When a record had ended for certain. */
   latest: (record: string | undefined) => number;
-  records: ReadonlySet<string>;
 }
 
 export const isDeletion = ({ operation, repeats }: Entry): boolean =>
@@ -152,7 +151,6 @@ export const endsIn = (history: readonly Entry[]): Ends => {
   return {
     earliest: (record = '') => earliest.get(record) ?? Number.POSITIVE_INFINITY,
     latest: (record = '') => latest.get(record) ?? Number.POSITIVE_INFINITY,
-    records: new Set(latest.keys()),
   };
 };
 
