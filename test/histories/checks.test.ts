@@ -230,7 +230,11 @@ const ended = (): Record<string, Entry> => {
     deleted: entry('game.delete', { record: 'g2', output: { id: 'g2' }, ...kept, attempts: 2, isReplayed: true }),
     repeated: entry('game.delete', { record: 'g2', ...kept, isReplayed: true, repeats: 'same input' }),
     likedAgain: entry('game.toggleReaction', {
-      ...{ record: 'g2', user: 'bob', client: 1, ...kept, repeats: 'same input' },
+      record: 'g2',
+      user: 'bob',
+      client: 1,
+      ...kept,
+      repeats: 'same input',
       ...notFound,
     }),
     deletedAgain: entry('game.delete', { record: 'g2', ...notFound }),
@@ -469,8 +473,11 @@ describe('the checks of a history', () => {
   /** The events of the feed, changed, at positions without gaps. */
   const withEvents =
     (change: (events: SeenEvent[]) => SeenEvent[]): Change =>
-    ({ feed }) =>
-      void (feed!.events = change([...feed!.events!]).map((one, index) => ({ ...one, position: index + 1 })));
+    (history) =>
+      void (history['feed']!.events = change([...history['feed']!.events!]).map((one, index) => ({
+        ...one,
+        position: index + 1,
+      })));
 
   test.each<[string, string, Change]>([
     ['ends are final', 'a record that is read', changed('read', { outcome: 'ok', output: gameOf('g2') })],
