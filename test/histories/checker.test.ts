@@ -41,6 +41,8 @@ const reacted = (
 /** Reads of which each begins and ends within the one before. */
 const crowd = Array.from({ length: 80 }, (_, n): Step => [[n + 1, 299 - n], 'game.getById', seen(false, n % 2)]);
 const titled = (title: string) => ({ input: { title }, output: { title } });
+const notFound = { outcome: 'refused', reason: 'GAME_NOT_FOUND' } as const;
+const gameRead: Step = [[20, 30], 'game.getById', seen(false, 0)];
 const read = (title: string) => ({ output: { title, favoriteCount: 0, likeCount: 0, dislikeCount: 0 } });
 
 describe('the search for an order', () => {
@@ -108,6 +110,41 @@ describe('the search for an order', () => {
         [[20, 60], 'erasure', { user: 'eve' }],
         [[30, 40], 'game.getById', seen(false, 1)],
         [[31, 41], 'game.toggleFavorite', toggled(true, 1)],
+      ],
+    ],
+    [
+      'a deletion beside reads, of which the last do not find it',
+      [
+        [[0, 50], 'game.delete', { key: 'k1' }],
+        [[10, 30], 'game.getById', notFound],
+        [[20, 40], 'game.toggleFavorite', toggled(true, 1)],
+        [[60, 70], 'game.delete', notFound],
+      ],
+    ],
+    [
+      'a deletion of an unknown outcome that happened later',
+      [
+        [[0, 10], 'game.delete', { outcome: 'unknown' }],
+        [[20, 30], 'game.getById', seen(false, 0)],
+        [[40, 50], 'game.getById', notFound],
+      ],
+    ],
+    [
+      'a hidden record that its author deletes',
+      [
+        [[0, 10], 'hiding', {}],
+        [[20, 30], 'game.getById', notFound],
+        [[40, 50], 'game.delete', {}],
+        [[60, 70], 'game.delete', notFound],
+      ],
+    ],
+    [
+      'a record that goes with its author',
+      [
+        [[0, 10], 'game.create', { ...titled('one'), mark: 'one' }],
+        [[20, 60], 'erasure', {}],
+        [[30, 40], 'game.getById', read('one')],
+        [[70, 80], 'game.getById', notFound],
       ],
     ],
     ['a crowd that reads at once', [[[0, 300], 'game.toggleFavorite', toggled(true, 1)], ...crowd]],
@@ -197,6 +234,57 @@ describe('the search for an order', () => {
         [[0, 10], 'image.toggleReaction', { ...reacted('like', 'like', [1, 0]), user: 'eve' }],
         [[20, 30], 'erasure', { user: 'eve' }],
         [[40, 50], 'image.toggleReaction', reacted('like', 'like', [2, 0])],
+      ],
+    ],
+    [
+      'a record that is found after its deletion',
+      'life of r1',
+      [
+        [[0, 10], 'image.delete', {}],
+        [[20, 30], 'image.getById', read('one')],
+      ],
+    ],
+    [
+      'a list that shows a record after its deletion',
+      'life of r1',
+      [
+        [[0, 10], 'game.delete', {}],
+        [[20, 30], 'game.list', { items: [{ id: 'r1', ...seen(false, 0).output }] }],
+      ],
+    ],
+    [
+      'a favorite after a deletion of an unknown outcome that was seen',
+      'life of r1',
+      [
+        [[0, 10], 'game.delete', { outcome: 'unknown' }],
+        [[20, 30], 'game.getById', notFound],
+        [[40, 50], 'game.toggleFavorite', toggled(true, 1)],
+      ],
+    ],
+    [
+      'a record that is deleted twice',
+      'life of r1',
+      [
+        [[0, 10], 'game.delete', {}],
+        [[20, 30], 'game.delete', { user: 'bob' }],
+      ],
+    ],
+    [
+      'a hidden record that its author cannot delete',
+      'life of r1',
+      [
+        [[0, 10], 'hiding', {}],
+        [[20, 30], 'game.delete', notFound],
+      ],
+    ],
+    ['a record that is gone for no reason', 'life of r1', [[[0, 10], 'game.getById', notFound], gameRead]],
+    [
+      'a game whose update is lost',
+      'title of r1',
+      [
+        [[0, 10], 'game.create', titled('one')],
+        [[20, 30], 'game.update', titled('two')],
+        [[40, 50], 'game.getById', read('one')],
       ],
     ],
     [

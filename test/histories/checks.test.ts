@@ -205,6 +205,53 @@ const erased = (): Record<string, Entry> => {
   };
 };
 
+const notFound = { outcome: 'refused', reason: 'GAME_NOT_FOUND' } as const;
+
+/** Ada deletes one of her games, which Bob likes, and one that an operator hid. */
+const ended = (): Record<string, Entry> => {
+  time = 0;
+  const events = [
+    event(1, 'game.created', 'g1'),
+    event(2, 'game.created', 'g2'),
+    event(3, 'game.created', 'g3'),
+    event(4, 'game.updated', 'g2'),
+    event(5, 'game.reactionsChanged', 'g2', null),
+    event(6, 'game.deleted', 'g2'),
+    event(7, 'game.deleted', 'g3', null),
+  ];
+  const kept = { key: 'k1', answer: 'a' };
+  return {
+    created: entry('game.create', { record: 'g1', mark: 'game 1' }),
+    createdToo: entry('game.create', { record: 'g2', mark: 'game 2' }),
+    createdLast: entry('game.create', { record: 'g3', mark: 'game 3' }),
+    like: entry('game.toggleReaction', { record: 'g2', user: 'bob', client: 1, ...kept }),
+    updated: entry('game.update', { record: 'g2', output: gameOf('g2', { updatedAt: '2' }) }),
+    before: entry('game.list', { walked: ['g3', 'g2', 'g1'], input: { sortBy: 'latest' } }),
+    deleted: entry('game.delete', { record: 'g2', output: { id: 'g2' }, ...kept, attempts: 2, isReplayed: true }),
+    repeated: entry('game.delete', { record: 'g2', ...kept, isReplayed: true, repeats: 'same input' }),
+    likedAgain: entry('game.toggleReaction', {
+      record: 'g2',
+      user: 'bob',
+      client: 1,
+      ...kept,
+      repeats: 'same input',
+      ...notFound,
+    }),
+    deletedAgain: entry('game.delete', { record: 'g2', ...notFound }),
+    read: entry('game.getById', { record: 'g2', ...notFound }),
+    hidden: entry('hiding', { record: 'g3', user: '' }),
+    deletedHidden: entry('game.delete', { record: 'g3', output: { id: 'g3' } }),
+    related: entry('game.getRelated', { input: { gameId: 'g1', limit: 2 }, items: [] }),
+    own: entry('game.list', { input: { authorId: 'ada' }, items: [gameOf('g1')], total: 1, quiet: 0 }),
+    ofBob: entry('game.list', { input: { authorId: 'bob' }, items: [], total: 0, quiet: 0 }),
+    games: entry('game.list', { walked: ['g1'], total: 1, input: { sortBy: 'latest' }, quiet: 0 }),
+    listed: entry('game.list', { record: 'g1', output: gameOf('g1'), quiet: 0 }),
+    profile: entry('user.getProfile', { record: 'ada', output: { gameCount: 1, imagePostCount: 0 }, quiet: 0 }),
+    feed: entry('event.list', { events, quiet: 0 }),
+    copy: copyOf(gameOf('g1', { viewer: null })),
+  };
+};
+
 const foundIn = (history: Record<string, Entry>): string[] => [
   ...new Set(anomaliesIn(Object.values(history)).map(({ check }) => check)),
 ];
@@ -222,6 +269,24 @@ describe('the checks of a history', () => {
   test('find nothing in a sound one', () => {
     expect(anomaliesIn(Object.values(sound()))).toEqual([]);
     expect(anomaliesIn(Object.values(erased()))).toEqual([]);
+    expect(anomaliesIn(Object.values(ended()))).toEqual([]);
+  });
+
+  test('find nothing where a deletion of an unknown outcome was done, or was not', () => {
+    const history = ended();
+    Object.assign(history['deleted']!, { outcome: 'unknown', reason: 'broken ECONNRESET', output: undefined });
+    expect(foundIn(history)).toEqual([]);
+    for (const name of ['likedAgain', 'deletedAgain', 'read']) Reflect.deleteProperty(history, name);
+    history['listedToo'] = entry('game.list', { record: 'g2', output: gameOf('g2', { viewer: null }), quiet: 0 });
+    history['copyToo'] = copyOf(gameOf('g2', { viewer: null }));
+    history['like']!.outcome = 'unknown';
+    history['profile']!.output = { gameCount: 2, imagePostCount: 0 };
+    Object.assign(history['games']!, { walked: ['g2', 'g1'], total: 2 });
+    history['own']!.total = 2;
+    const { events = [] } = history['feed']!;
+    const left = events.filter(({ position }) => position !== 6);
+    history['feed']!.events = left.map((one, index) => ({ ...one, position: index + 1 }));
+    expect(foundIn(history)).toEqual([]);
   });
 
   test('find nothing where a call of an unknown outcome was done', () => {
@@ -401,6 +466,83 @@ describe('the checks of a history', () => {
     ],
   ])('"%s" finds %s after an erasure', (check, _, change) => {
     const history = erased();
+    change(history);
+    expect(foundIn(history)).toContain(check);
+  });
+
+  /** The events of the feed, changed, at positions without gaps. */
+  const withEvents =
+    (change: (events: SeenEvent[]) => SeenEvent[]): Change =>
+    (history) =>
+      void (history['feed']!.events = change([...history['feed']!.events!]).map((one, index) => ({
+        ...one,
+        position: index + 1,
+      })));
+
+  test.each<[string, string, Change]>([
+    ['ends are final', 'a record that is read', changed('read', { outcome: 'ok', output: gameOf('g2') })],
+    ['ends are final', 'a record that is walked', changed('games', { walked: ['g2', 'g1'] })],
+    ['ends are final', 'a record that is listed', changed('own', { items: [gameOf('g2')] })],
+    ['ends are final', 'a hidden record that is related', changed('related', { items: [gameOf('g3')] })],
+    ['ends are final', 'a second deletion', changed('deletedAgain', { outcome: 'ok', reason: 'ok' })],
+    [
+      'ends are final',
+      'a favorite of what is gone',
+      (history) => {
+        const counted = { favorited: true, favoriteCount: 1 };
+        history['favorite'] = entry('game.toggleFavorite', { record: 'g2', output: counted });
+      },
+    ],
+    ['reads own writes', 'a record that is gone before', changed('updated', notFound)],
+    ['reads own writes', 'a record that is gone for no reason', changed('deleted', { outcome: 'refused' })],
+    [
+      'repeats answer alike',
+      'an answer that shows what is gone',
+      changed('likedAgain', { outcome: 'ok', reason: 'ok', answer: 'a', isReplayed: true }),
+    ],
+    ['repeats answer alike', 'a deletion that is not repeated', changed('repeated', notFound)],
+    ['walks are whole', 'a record that is not there yet', changed('before', { walked: ['g3', 'g1'] })],
+    [
+      'counters equal rows',
+      'a game of the author too many',
+      changed('profile', { output: { gameCount: 2, imagePostCount: 0 } }),
+    ],
+    ['counters equal rows', 'a record of the author in a total', changed('ofBob', { total: 1 })],
+    ['answers fit', 'a record of another author', changed('own', { items: [gameOf('g1', { authorId: 'bob' })] })],
+    [
+      'a copy equals the lists',
+      'a record that a copy keeps',
+      (history) => void (history['kept'] = copyOf(gameOf('g2', { viewer: null }))),
+    ],
+    ['feed is whole', 'no deletion', withEvents((events) => events.toSpliced(5, 1))],
+    ['feed is whole', 'no deletion of a hidden record', withEvents((events) => events.slice(0, -1))],
+    ['feed is whole', 'a deletion twice', withEvents((events) => [...events, event(8, 'game.deleted', 'g2')])],
+    [
+      'feed is whole',
+      'a deletion for no reason',
+      (history) => {
+        without('hidden')(history);
+        without('deletedHidden')(history);
+      },
+    ],
+    [
+      'feed is whole',
+      'an event after a deletion',
+      withEvents((events) => [...events.slice(0, 4), events[5]!, events[4]!, ...events.slice(6)]),
+    ],
+    ['feed is whole', 'no update', withEvents((events) => events.toSpliced(3, 1))],
+    [
+      'feed is whole',
+      'another actor of a deletion',
+      withEvents((events) => events.with(5, event(6, 'game.deleted', 'g2', 'bob'))),
+    ],
+    [
+      'feed is whole',
+      'no actor of a deletion',
+      withEvents((events) => events.with(5, event(6, 'game.deleted', 'g2', null))),
+    ],
+  ])('"%s" finds %s, where records end', (check, _, change) => {
+    const history = ended();
     change(history);
     expect(foundIn(history)).toContain(check);
   });

@@ -1,18 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { copyEqualsLists, erasureIsWhole, feedIsWhole, messagesAreWhole } from './feed-checks.ts';
-import { type Check, checkOf, creationsIn, type Entry, erasureIn, readsIn, type Seen } from './history.ts';
+import { copyEqualsLists, endsAreFinal, erasureIsWhole, feedIsWhole, messagesAreWhole } from './feed-checks.ts';
+import { type Check, checkOf, creationsIn, endsIn, type Entry, erasureIn, readsIn, type Seen } from './history.ts';
 import { grouped, isOf, isToggle, kindOf, listed, quietMoments } from './moments.ts';
 
 // The promises of which no order of operations has to be found: functions of a whole history.
 
 /**
- * Acknowledged creations are there once, those of an unknown outcome at most once, refused ones never; nothing else is. Of records
- * that are published together, there are all or none.
+ * Acknowledged creations are there once until they end, those of an unknown outcome at most once, refused ones never; nothing else is.
+ * Of records that are published together, there are all or none.
  */
 export const createsOnce = checkOf('creates once', (history, note) => {
   const creations = history.map(creationsIn);
   const asked = new Set(creations.flat().map(({ mark }) => mark));
   const erasure = erasureIn(history);
+  const ends = endsIn(history);
   for (const { output, mark, ...creation } of creations.flat())
     if (output?.mark !== undefined && output.mark !== mark) note(`was answered with ${output.mark}`, [creation]);
   for (const rows of quietMoments(history).map(listed)) {
@@ -22,15 +23,16 @@ export const createsOnce = checkOf('creates once', (history, note) => {
     for (const together of creations) {
       const [first] = together;
       if (!first || first.return > began || (erasure && erasure.call < began && first.user === erasure.user)) continue;
-      for (const creation of together) {
+      const staying = together.filter(({ record }) => ends.earliest(record) > began);
+      for (const creation of staying) {
         const ids = idsOf(creation);
         if (creation.outcome === 'ok' && !ids.includes(creation.record))
           note('was acknowledged and is not there', [creation]);
         if (creation.outcome === 'refused' && ids.length > 0) note('was refused and is there', [creation]);
         if (ids.length > 1) note(`is there as ${ids.join(' and ')}`, [creation]);
       }
-      const there = together.filter((creation) => idsOf(creation).length > 0).length;
-      if (there > 0 && there < together.length) note(`${there} of ${together.length} records are there`, together);
+      const there = staying.filter((creation) => idsOf(creation).length > 0).length;
+      if (there > 0 && there < staying.length) note(`${there} of ${staying.length} records are there`, staying);
     }
     for (const [mark, own] of stored) if (!asked.has(mark)) note(`${mark} is there and nothing created it`, own);
   }
@@ -42,11 +44,12 @@ const isOwnAnswer = ({ input, mark, record, output }: Entry): boolean =>
   (record === undefined || output?.id === undefined || output.id === record) &&
   (typeof input['nickname'] !== 'string' || output?.nickname === input['nickname']);
 
-/** A repetition has the answer of the first, to the letter; the same key with another input is refused. */
+/**
+ * A repetition has the answer of the first, to the letter, unless a record has ended that it shows; the same key with another input is
+ * refused.
+ */
 export const repeatsAnswerAlike = checkOf('repeats answer alike', (history, note) => {
-  const erasure = erasureIn(history);
-  const erased = new Set(history.flatMap(creationsIn).flatMap((one) => (one.user === erasure?.user ? one.record : [])));
-  const isGone = ({ record, return: end }: Entry) => erasure !== undefined && erasure.call < end && erased.has(record);
+  const ends = endsIn(history);
   const calls = grouped(history, ({ user, operation, key, client }) =>
     key === undefined ? undefined : `${user} ${operation} ${key} ${client}`,
   );
@@ -54,13 +57,17 @@ export const repeatsAnswerAlike = checkOf('repeats answer alike', (history, note
     const [first, ...more] = entries;
     if (first?.outcome !== 'ok') continue;
     const isNew = first.repeats === undefined && first.attempts === 1;
+    const shown = isOf(first, 'delete') ? [] : readsIn(first).map(({ record }) => record);
+    const mayBeGone = ({ return: end }: Entry): boolean => shown.some((record) => ends.earliest(record) < end);
     if ((isNew && first.isReplayed) || !isOwnAnswer(first)) note('a call got the answer of another one', [first]);
     for (const entry of more) {
       if (entry.repeats === 'other input') {
         if (entry.outcome === 'ok') note('another input was not refused', [first, entry]);
       } else if (entry.outcome === 'ok' && (entry.answer !== first.answer || !entry.isReplayed)) {
         note('a repetition got another answer', [first, entry]);
-      } else if (entry.outcome === 'refused' && /MISMATCH|NOT_FOUND|GONE/.test(entry.reason) && !isGone(entry)) {
+      } else if (entry.outcome === 'ok' && shown.some((record) => ends.latest(record) < entry.call)) {
+        note('a repetition shows what is gone', [first, entry]);
+      } else if (entry.outcome === 'refused' && /MISMATCH|NOT_FOUND|GONE/.test(entry.reason) && !mayBeGone(entry)) {
         note('a repetition was refused', [first, entry]);
       }
     }
@@ -108,10 +115,18 @@ export const countersEqualRows = checkOf('counters equal rows', (history, note) 
     for (const list of moment.filter(
       (entry) => isOf(entry, 'list') && entry.total !== undefined && entry.input['search'] === undefined,
     )) {
-      const { tagSlugs = [] } = list.input as { tagSlugs?: string[] };
-      const own = firsts.filter((entry) => kindOf(entry) === kindOf(list) && hasTags(entry, tagSlugs));
+      const { tagSlugs = [], authorId } = list.input as { tagSlugs?: string[]; authorId?: string };
+      const own = firsts.filter(
+        (entry) =>
+          kindOf(entry) === kindOf(list) &&
+          hasTags(entry, tagSlugs) &&
+          (authorId === undefined || entry.output?.authorId === authorId),
+      );
       if (list.record === undefined && own.length !== list.total)
-        note(`of ${kindOf(list)} ${tagSlugs.join(',')}, ${own.length} are there and ${list.total} told`, [list]);
+        note(
+          `of ${kindOf(list)} ${tagSlugs.join(',') || (authorId ?? '')}, ${own.length} are there and ${list.total} told`,
+          [list],
+        );
     }
     const games = firsts.filter((entry) => kindOf(entry) === 'game');
     const types = [...grouped(games, ({ output }) => String(output?.gameType))].map(([type, { length }]) => [
@@ -136,9 +151,7 @@ const isFound = (walk: Entry, { input }: Entry): boolean => {
 
 /** A walk of a list repeats no record, and has each one whose creation was acknowledged before it began, in one order. */
 export const walksAreWhole = checkOf('walks are whole', (history, note) => {
-  const erasure = erasureIn(history);
-  const mayLack = ({ user }: Entry, walk: Entry): boolean =>
-    erasure !== undefined && user === erasure.user && walk.return > erasure.call;
+  const ends = endsIn(history);
   const creations = grouped(
     history.flatMap(creationsIn).filter(({ outcome }) => outcome === 'ok'),
     kindOf,
@@ -159,7 +172,7 @@ export const walksAreWhole = checkOf('walks are whole', (history, note) => {
           creation.return < walk.call &&
           isFound(walk, creation) &&
           !there.has(creation.record ?? '') &&
-          !mayLack(creation, walk),
+          ends.earliest(creation.record) > walk.return,
       );
       if (missing.length > 0) note(`skips ${missing.length} records that were there`, [walk, ...missing]);
       const places = !byTime.includes(walk) ? [] : ids.flatMap((id) => order.get(id) ?? []);
@@ -169,9 +182,9 @@ export const walksAreWhole = checkOf('walks are whole', (history, note) => {
   }
 });
 
-/** A record is found by each read that begins when its creation was acknowledged; so is what a client has written itself. */
+/** A record is found, until it ends, by each read that begins when its creation was acknowledged; so is what a client has written itself. */
 export const readsOwnWrites = checkOf('reads own writes', (history, note) => {
-  const erasure = erasureIn(history);
+  const ends = endsIn(history);
   const created = new Map(
     history
       .flatMap(creationsIn)
@@ -182,8 +195,12 @@ export const readsOwnWrites = checkOf('reads own writes', (history, note) => {
   for (const entry of history.toSorted((a, b) => a.return - b.return)) {
     const { client, record, output } = entry;
     const creation = created.get(record);
-    const isErased = creation?.user === erasure?.user && entry.return > (erasure?.call ?? Number.POSITIVE_INFINITY);
-    if (creation && !isErased && creation.return < entry.call && entry.reason.endsWith('_NOT_FOUND'))
+    if (
+      creation &&
+      ends.earliest(record) > entry.return &&
+      creation.return < entry.call &&
+      entry.reason.endsWith('_NOT_FOUND')
+    )
       note('was not found', [creation, entry]);
     if (entry.outcome !== 'ok' || output?.updatedAt === undefined || entry.repeats) continue;
     const name = `${client} ${record}`;
@@ -211,11 +228,10 @@ export const readsAreMonotonic = checkOf('reads are monotonic', (history, note) 
 export const answersFit = checkOf('answers fit', (history, note) => {
   const erasure = erasureIn(history);
   const users = new Set(history.map(({ user }) => user).filter((user) => user !== '' && user !== erasure?.user));
+  const ends = endsIn(history);
   const games = history
     .flatMap(creationsIn)
-    .filter(
-      ({ operation, outcome, user }) => operation.startsWith('game') && outcome === 'ok' && user !== erasure?.user,
-    );
+    .filter(({ operation, outcome }) => operation.startsWith('game') && outcome === 'ok');
   const toggles = grouped(history.filter(isToggle), ({ record }) => record);
   const counters: Record<string, 'likeCount' | 'favoriteCount'> = { likes: 'likeCount', favorites: 'favoriteCount' };
   for (const entry of history) {
@@ -224,9 +240,15 @@ export const answersFit = checkOf('answers fit', (history, note) => {
     if (!items) continue;
     const ids = items.map(({ id }) => id);
     if (new Set(ids).size < ids.length) note('shows one twice', [entry]);
-    const { tagSlugs = [], sortBy = '', limit = 0 } = input as { tagSlugs?: string[]; sortBy?: string; limit?: number };
+    const {
+      tagSlugs = [],
+      sortBy = '',
+      limit = 0,
+      authorId,
+    } = input as { tagSlugs?: string[]; sortBy?: string; limit?: number; authorId?: string };
     if (isOf(entry, 'list') && !items.every((one) => hasTags({ ...entry, output: one }, tagSlugs)))
       note('shows one without the tags', [entry]);
+    if (authorId !== undefined && items.some((one) => one.authorId !== authorId)) note('is of another author', [entry]);
     const counter = counters[sortBy];
     // Its counts may be newer than its order.
     const isStill = (one: Seen): boolean =>
@@ -242,8 +264,9 @@ export const answersFit = checkOf('answers fit', (history, note) => {
       note('lacks a user', [entry]);
     if (!isOf(entry, 'getRelated')) continue;
     if (ids.includes(input['gameId'] as string)) note('relates a game to itself', [entry]);
-    if (ids.length < Math.min(limit, games.filter((game) => game.return < entry.call).length - 1))
-      note('shows too few', [entry]);
+    const isThere = ({ record: id, return: end }: Entry): boolean =>
+      end < entry.call && ends.earliest(id) > entry.return;
+    if (ids.length < Math.min(limit, games.filter(isThere).length - 1)) note('shows too few', [entry]);
   }
 });
 
@@ -311,6 +334,7 @@ const checks = [
   feedIsWhole,
   messagesAreWhole,
   copyEqualsLists,
+  endsAreFinal,
   erasureIsWhole,
 ];
 

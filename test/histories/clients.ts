@@ -1,4 +1,5 @@
 import { scopes } from '../../contract/index.ts';
+import { hideRecord } from '../../src/admin/moderation/takedown.ts';
 import { eraseUser } from '../../src/admin/person/erase.ts';
 import { createKey } from '../../src/auth/service.ts';
 import { systemActor } from '../../src/auth/audit/log.ts';
@@ -6,6 +7,8 @@ import { sleep } from '../../src/base/runtime.ts';
 import type { Database } from '../../src/db/database.ts';
 import { timeToDb } from '../../src/db/values.ts';
 import { Random } from '../../src/sandbox/seed/random.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { imageKind } from '../../src/image/kind.ts';
 import { createUser } from '../../src/user/service.ts';
 import { stopAfterTest } from '../harness/faults/running.ts';
 import { withDatabase } from '../harness/http/load.ts';
@@ -91,6 +94,20 @@ const crowd = async (history: Entry[], reached: Reached, accounts: readonly Acco
   ).finally(() => (isRead = true));
   await toggling;
   for (const session of sessions) session.close();
+};
+
+/** Hides a record of each kind as an operator does, and notes it; the author deletes the game all the same. */
+const hide = async (history: Entry[], url: string, author: Session): Promise<void> => {
+  for (const [kind, table] of [
+    ['game', gameKind],
+    ['image', imageKind],
+  ] as const) {
+    const record = await publish(author, kind, 'to hide');
+    const call = microseconds();
+    await withDatabase(url, (db) => hideRecord(db, table, record, { reason: 'stolen', by: systemActor() }));
+    history.push(entryOf('hiding', { record, call }));
+    if (kind === 'game') await author.show('game.delete', { id: record }, { record, key: 'hidden' });
+  }
 };
 
 /** Erases a user as an operator does, and notes it. */
@@ -201,7 +218,11 @@ export const recordHistory = async ({
       const staying = isLast ? walkers.filter(({ user }) => user !== doomed.id) : walkers;
       const sessions = isLast ? readers.filter(({ user }) => user !== doomed.id) : readers;
       if (isFirst) await crowd(history, reached, accounts, seed);
-      const meanwhile = isFirst ? undefined : isLast ? erase(history, url, doomed.id) : harm(from, to, answered);
+      const remove = async (): Promise<void> => {
+        await hide(history, url, readers[0]!);
+        await erase(history, url, doomed.id);
+      };
+      const meanwhile = isFirst ? undefined : isLast ? remove() : harm(from, to, answered);
       await walk(staying, Promise.all([meanwhile, answered(to)]));
       const gone = new Set(
         history.flatMap(creationsIn).flatMap(({ user, record = '' }) => (user === doomed.id ? record : [])),

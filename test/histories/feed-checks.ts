@@ -1,5 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { checkOf, creationsIn, type Entry, erasureIn, readsIn, type Seen, type SeenEvent } from './history.ts';
+import {
+  checkOf,
+  creationsIn,
+  endsIn,
+  type Entry,
+  erasureIn,
+  isDeletion,
+  readsIn,
+  type Seen,
+  type SeenEvent,
+} from './history.ts';
 import { grouped, isOf, isToggle, kindOf, listed, quietMoments } from './moments.ts';
 
 // The promises of the feed and of all that follows it.
@@ -36,14 +46,15 @@ export const feedIsWhole = checkOf('feed is whole', (history, note) => {
   }
 
   const byRecord = grouped(events, ({ record }) => record);
-  const isRemoved = (record: string): boolean => byRecord.get(record)?.at(-1)?.type.endsWith('.deleted') ?? false;
+  const isRemoval = ({ type }: SeenEvent): boolean => /^(?:game|image)\.deleted$/.test(type);
+  const isRemoved = (record: string): boolean => byRecord.get(record)?.some(isRemoval) ?? false;
   const count = (record: string | undefined, type: string): number =>
     (byRecord.get(record ?? '') ?? []).filter((event) => event.type === type).length;
   const records = grouped(listed(moment), ({ record }) => record);
   for (const [id, [row]] of records) {
     const kind = kindOf(row!);
     const own = byRecord.get(id) ?? [];
-    if (own.at(-1)?.type === `${kind}.deleted`) note(`has the deletion of ${id}`, [row!]);
+    if (isRemoved(id)) note(`has the deletion of ${id}`, [row!]);
     if (count(id, `${kind}.created`) !== 1) note(`has ${count(id, `${kind}.created`)} creations of ${id}`, [row!]);
     else if (own[0]?.type !== `${kind}.created`) note(`has ${own[0]?.type} of ${id} before its creation`, [row!]);
     else if (own[0].actorId !== row!.output?.authorId) note(`has another author of ${id}`, [row!]);
@@ -52,13 +63,31 @@ export const feedIsWhole = checkOf('feed is whole', (history, note) => {
     if (/^(?:game|image)\.created$/.test(type) && !records.has(record) && !isRemoved(record))
       note(`has ${record}, which no list has`, [whole]);
 
+  const ends = endsIn(history);
+  const deletions = grouped(history.filter(isDeletion), ({ record }) => record);
+  const hidden = new Set(history.flatMap(({ operation, record }) => (operation === 'hiding' ? (record ?? []) : [])));
+  for (const [record, own] of byRecord) {
+    const removals = own.filter(isRemoval);
+    if (removals.length === 0) continue;
+    const [{ actorId }] = removals as [SeenEvent];
+    const deleters = (deletions.get(record) ?? []).filter(({ outcome }) => outcome !== 'refused');
+    if (ends.earliest(record) === Number.POSITIVE_INFINITY) note(`has the deletion of ${record} without one`, [whole]);
+    if (removals.length > 1) note(`has ${removals.length} deletions of ${record}`, [whole, ...deleters]);
+    else if (!isRemoval(own.at(-1)!)) note(`has ${own.at(-1)?.type} of ${record} after its deletion`, [whole]);
+    if (actorId !== null && !deleters.some(({ user }) => user === actorId))
+      note(`has another actor of the deletion of ${record}`, [whole]);
+    const isOwn = deleters.some(({ outcome, user }) => outcome === 'ok' && user !== erasure?.user);
+    if (actorId === null && isOwn && !hidden.has(record)) note(`has no actor of the deletion of ${record}`, [whole]);
+  }
+
   /** At a quiet moment each reaction has its event. One of later may go with its record before it has one. */
-  const beforeLast = moments.at(-2)?.[0]?.call ?? 0;
+  const lastQuiet = (record: string): number =>
+    Math.max(0, ...moments.flatMap(([first]) => (first!.call < ends.earliest(record) ? first!.call : [])));
   // A change of an unknown outcome may have happened or not.
   const counted = (entries: readonly Entry[], type: string, { isMerged }: { isMerged: boolean }): void => {
     for (const [id, own] of grouped(entries, ({ record }) => record)) {
       const isBrief = isMerged && isRemoved(id);
-      const sure = own.filter((entry) => entry.outcome === 'ok' && (!isBrief || entry.return < beforeLast)).length;
+      const sure = own.filter((entry) => entry.outcome === 'ok' && (!isBrief || entry.return < lastQuiet(id))).length;
       // An erasure takes a favorite and a reaction away.
       const isTouched = erasure && own.some(({ user }) => user === erasure.user);
       const most = own.filter(({ outcome }) => outcome !== 'refused').length + (isMerged && isTouched ? 2 : 0);
@@ -69,21 +98,19 @@ export const feedIsWhole = checkOf('feed is whole', (history, note) => {
   };
   const changes = history.filter(({ repeats }) => repeats === undefined);
   counted(
-    changes.filter(({ operation }) => operation === 'image.update'),
-    'image.updated',
-    { isMerged: false },
-  );
-  counted(
     changes.filter(({ operation }) => operation.startsWith('user.update')),
     'user.updated',
     { isMerged: false },
   );
-  for (const kind of ['game', 'image'])
+  for (const kind of ['game', 'image']) {
+    const own = changes.filter((entry) => kindOf(entry) === kind);
     counted(
-      changes.filter((entry) => isToggle(entry) && kindOf(entry) === kind),
-      `${kind}.reactionsChanged`,
-      { isMerged: true },
+      own.filter((entry) => isOf(entry, 'update')),
+      `${kind}.updated`,
+      { isMerged: false },
     );
+    counted(own.filter(isToggle), `${kind}.reactionsChanged`, { isMerged: true });
+  }
 });
 
 /** Each event that an owner chose comes to the endpoint, under one id, signed; those of a record in their order. */
@@ -142,6 +169,21 @@ export const copyEqualsLists = checkOf('a copy equals the lists', (history, note
     }
     for (const [id, copy] of copies) if (!rows.has(id)) note('is in the copy alone', [copy]);
   }
+});
+
+const SHOWING = ['getById', 'getRelated', 'list', 'toggleFavorite', 'toggleReaction', 'update'];
+
+/** Once a record is deleted or hidden, no call finds it; it is deleted once. */
+export const endsAreFinal = checkOf('ends are final', (history, note) => {
+  const ends = endsIn(history);
+  for (const entry of history) {
+    if (entry.outcome !== 'ok' || !isOf(entry, ...SHOWING)) continue;
+    const shown = [...(entry.walked ?? []), ...readsIn(entry).map(({ record }) => record)];
+    const gone = shown.find((record) => ends.latest(record) < entry.call);
+    if (gone !== undefined) note(`shows ${gone}, which was gone`, [entry]);
+  }
+  const deletions = history.filter((entry) => isDeletion(entry) && entry.outcome === 'ok');
+  for (const [, own] of grouped(deletions, ({ record }) => record)) if (own.length > 1) note('was deleted twice', own);
 });
 
 /** Once a user is erased, nothing shows the user, or what the user published; the keys do not work. */

@@ -6,7 +6,7 @@ import type { Ending } from '../harness/app/client.ts';
 
 /** A record or user as an answer shows it, without what no check reads. */
 export interface Seen {
-  /** The title of a game, the first image of a post: no other record has the same, and no update changes it. */
+  /** The cover of a game, the first image of a post: no other record has the same, and no update changes it. */
   mark?: string;
   id?: string;
   title?: string;
@@ -40,11 +40,12 @@ export interface SeenEvent {
 
 /**
  * An operation of a client: all attempts of a call under one Idempotency-Key are one. Times are microseconds of one clock.
- * Besides the calls there are the messages that endpoints of webhooks took, copies by the feed, and the erasure of a user.
+ * Besides the calls there are the messages that endpoints of webhooks took, copies by the feed, the records that an operator hid, and
+ * the erasure of a user.
  */
 export interface Entry {
   client: number;
-  operation: ProcedureId | 'message' | 'copy' | 'erasure';
+  operation: ProcedureId | 'message' | 'copy' | 'hiding' | 'erasure';
   /** The id of the caller; empty without a key. */
   user: string;
   /** The id of the record or user that it is about; of a creation, as answered. */
@@ -87,9 +88,14 @@ export interface Entry {
   isSigned?: boolean;
 }
 
-/** What identifies a record for good: the title of a game, the first image of a post. */
-export const markOf = ({ images, title }: { images?: readonly string[]; title?: string }): string =>
-  images?.[0] ?? title ?? '';
+interface Marked {
+  images?: readonly string[];
+  coverUrl?: string | null;
+  title?: string;
+}
+
+/** What identifies a record for good: the cover of a game, the first image of a post; without one, the title. */
+export const markOf = ({ images, coverUrl, title }: Marked): string => images?.[0] ?? coverUrl ?? title ?? '';
 
 /** The records that an entry was to publish, each as an entry; none for a repetition. */
 export const creationsIn = (entry: Entry): Entry[] => {
@@ -117,6 +123,36 @@ export const readsIn = ({ items, ...entry }: Entry): Entry[] =>
 /** The erasure of a user, if there was one. */
 export const erasureIn = (history: readonly Entry[]): Entry | undefined =>
   history.find(({ operation }) => operation === 'erasure');
+
+/** When records were deleted, hidden, or erased with the user who published them. */
+export interface Ends {
+  /** When a record may have ended at the earliest. */
+  earliest: (record: string | undefined) => number;
+  /** When a record had ended for certain. */
+  latest: (record: string | undefined) => number;
+}
+
+export const isDeletion = ({ operation, repeats }: Entry): boolean =>
+  /^(?:game|image)\.delete$/.test(operation) && repeats === undefined;
+
+/** The ends of the records of a history. */
+export const endsIn = (history: readonly Entry[]): Ends => {
+  const [earliest, latest] = [new Map<string, number>(), new Map<string, number>()];
+  const note = (record: string | undefined, { call, return: end, outcome }: Entry): void => {
+    if (record === undefined || outcome === 'refused') return;
+    earliest.set(record, Math.min(call, earliest.get(record) ?? call));
+    if (outcome === 'ok') latest.set(record, Math.min(end, latest.get(record) ?? end));
+  };
+  const erasure = erasureIn(history);
+  for (const entry of history) {
+    if (isDeletion(entry) || entry.operation === 'hiding') note(entry.record, entry);
+    if (erasure && entry.user === erasure.user) for (const { record } of creationsIn(entry)) note(record, erasure);
+  }
+  return {
+    earliest: (record = '') => earliest.get(record) ?? Number.POSITIVE_INFINITY,
+    latest: (record = '') => latest.get(record) ?? Number.POSITIVE_INFINITY,
+  };
+};
 
 /** A finding: the check, what it found, and the entries that show it. */
 export interface Anomaly {

@@ -49,9 +49,13 @@ const disturbedBy = (fault: Fault, history: readonly Entry[]): number =>
       (entry.attempts > 1 || entry.outcome !== 'ok' || entry.return - entry.call > LONG_US),
   ).length;
 
-/** An entry whose fault is that of an older release, which tells a caller of no scope that it does not know, and fails. */
+/**
+ * An entry whose fault is that of an older release, which lacks operations, and tells a caller of no scope that it does not know, and
+ * fails.
+ */
 const withoutFaultOf = (older: readonly Fault[], entry: Entry): Entry =>
-  entry.reason === 'INTERNAL' && older.some((fault) => entry.call < fault.return && entry.return > fault.call)
+  ['INTERNAL', 'PROCEDURE_NOT_FOUND'].includes(entry.reason) &&
+  older.some((fault) => entry.call < fault.return && entry.return > fault.call)
     ? { ...entry, reason: 'of an older release' }
     : entry;
 

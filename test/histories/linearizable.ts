@@ -42,12 +42,19 @@ const toggledBy = (history: readonly Entry[], user: string): Set<string> =>
     ),
   );
 
+/** The records of a user: an erasure removes them. */
+const publishedBy = (history: readonly Entry[], user: string): string[] =>
+  history.flatMap(creationsIn).flatMap(({ record, ...entry }) => (entry.user === user ? (record ?? []) : []));
+
 /** What the program reads: an entry for each record that one tells of. */
 function* linesOf(history: readonly Entry[]): Iterable<string> {
   for (const entry of history) {
     const toTell =
       entry.operation === 'erasure'
-        ? [...toggledBy(history, entry.user)].map((record) => ({ ...entry, record }))
+        ? [
+            ...[...toggledBy(history, entry.user)].map((record) => ({ ...entry, record })),
+            ...publishedBy(history, entry.user).map((record) => ({ ...entry, operation: 'removal', record })),
+          ]
         : [...(entry.operation.endsWith('.batchCreate') ? creationsIn(entry) : readsIn(entry))];
     for (const one of toTell) yield `${JSON.stringify({ ...one, events: undefined, walked: undefined })}\n`;
   }

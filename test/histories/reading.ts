@@ -81,6 +81,8 @@ export const readAll = async (
       }
     }
     await session.show('user.getProfile', { id: session.user }, { record: session.user, ...about });
+    for (const kind of kinds)
+      await session.showAll(`${kind}.list`, { limit: 1, page: 1, authorId: session.user }, about);
   }
   for (const kind of kinds)
     for (const slug of tags[kind])

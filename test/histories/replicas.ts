@@ -1,5 +1,5 @@
 import { type Anomaly, creationsIn, type Entry } from './history.ts';
-import { grouped } from './moments.ts';
+import { grouped, isOf } from './moments.ts';
 
 /** Whether a call reads a replica, where there is one: calls without a key do. */
 const readsReplica = ({ user, operation }: Entry): boolean =>
@@ -20,7 +20,7 @@ export const withoutReplica = (entry: Entry): Entry =>
 
 /** A replica may lack the latest writes, and shows none that nobody made: each title is one that was written before. */
 export const replicasShowWhatWas = (history: readonly Entry[]): Anomaly[] => {
-  const changes = history.filter(({ operation, outcome }) => operation === 'image.update' && outcome !== 'refused');
+  const changes = history.filter((entry) => isOf(entry, 'update') && entry.outcome !== 'refused');
   const titles = grouped([...history.flatMap(creationsIn), ...changes], ({ record }) => record);
   return history.filter(readsReplica).flatMap((read) => {
     const { record = '', output } = read;

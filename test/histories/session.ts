@@ -41,6 +41,7 @@ const members = [
 
 interface Shown {
   images?: string[];
+  coverUrl?: string | null;
   title?: string;
   author?: { id: string; nickname: string };
   tags?: { slug: string }[];

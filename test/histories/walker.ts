@@ -1,6 +1,6 @@
 import { Random } from '../../src/sandbox/seed/random.ts';
 import type { ProcedureId } from '../harness/app/app.ts';
-import type { Entry } from './history.ts';
+import { type Entry, markOf } from './history.ts';
 import {
   type Account,
   type Json,
@@ -20,6 +20,8 @@ export const USERS = 4;
 const ACTIVE = 3;
 /** The calls after which a record is left alone: the search for an order takes longer with each open outcome. */
 const USES = 150;
+/** The calls on a record after its deletion has begun. */
+const USES_AFTER = 8;
 /** The records of a tag, which clients walk. */
 const WAVE = 40;
 /** The records of a page of a walk: the records of a tag take some pages. */
@@ -38,6 +40,8 @@ interface ActiveRecord {
 /** The records that clients know and work on. */
 export class ActiveRecords {
   readonly #records: Record<Kind, ActiveRecord[]> = { game: [], image: [] };
+  /** The others, of which some are deleted. */
+  readonly #idle: Record<Kind, ActiveRecord[]> = { game: [], image: [] };
   #created = 0;
 
   lacks(kind: Kind): boolean {
@@ -45,7 +49,7 @@ export class ActiveRecords {
   }
 
   add(kind: Kind, record: Pick<ActiveRecord, 'id' | 'ownerId' | 'tag'>): void {
-    if (this.lacks(kind)) this.#records[kind].push({ ...record, uses: 0 });
+    (this.lacks(kind) ? this.#records : this.#idle)[kind].push({ ...record, uses: 0 });
   }
 
   /** Any of a kind, rather one of an owner who is named. */
@@ -59,9 +63,21 @@ export class ActiveRecords {
     return record;
   }
 
+  /** One of an owner to delete. One that clients work on is left alone after some more calls, which do not find it. */
+  takeToDelete(kind: Kind, random: Random, ownerId: string): ActiveRecord | undefined {
+    const all = (random.chance(0.3) ? this.#records : this.#idle)[kind];
+    const own = all.filter((record) => record.ownerId === ownerId);
+    if (own.length === 0) return undefined;
+    const record = random.pick(own);
+    record.uses = Math.max(record.uses, USES - USES_AFTER);
+    if (all === this.#idle[kind]) all.splice(all.indexOf(record), 1);
+    return record;
+  }
+
   /** Leaves the records of an owner alone. */
   forget(ownerId: string): void {
-    for (const kind of kinds) this.#records[kind] = this.#records[kind].filter((record) => record.ownerId !== ownerId);
+    for (const records of [this.#records, this.#idle])
+      for (const kind of kinds) records[kind] = records[kind].filter((record) => record.ownerId !== ownerId);
   }
 
   nextTag(): string {
@@ -139,7 +155,8 @@ export class Walker {
       [12, () => this.#read(kind, this.#anonymous)],
       [18, () => this.#toggle(kind, 'toggleFavorite', {})],
       [18, () => this.#toggle(kind, 'toggleReaction', { type: this.#random.pick(['like', 'dislike']) })],
-      [8, () => this.#update()],
+      [8, () => this.#update(kind)],
+      [3, () => this.#delete(kind)],
       [3, () => this.#changeProfile()],
       [5, () => this.#readUser()],
       [5, () => this.#list(kind)],
@@ -184,15 +201,16 @@ export class Walker {
   #draft(kind: Kind, name: string): Json {
     const title = `${kind} ${name}`;
     const tagNames = [this.#records.nextTag(), ...(this.#isDoomed && this.#random.chance(0.3) ? [TRACE] : [])];
-    if (kind === 'image') return { title, tagNames, images: [`https://images.example.com/${name}.png`] };
+    const url = `https://images.example.com/${name}.png`;
+    if (kind === 'image') return { title, tagNames, images: [url] };
     const gameType = this.#isDoomed && this.#random.chance(0.3) ? TRACE : `T${this.#random.between(0, 2)}`;
-    return { title, tagNames, gameType };
+    return { title, tagNames, gameType, coverUrl: url };
   }
 
   async #create(kind: Kind): Promise<void> {
     const input = this.#draft(kind, this.#next());
-    const { title, images, tagNames } = input as { title: string; images?: string[]; tagNames: [string] };
-    const entry = await this.#write(`${kind}.create`, input, { mark: images?.[0] ?? title });
+    const { tagNames } = input as { tagNames: [string] };
+    const entry = await this.#write(`${kind}.create`, input, { mark: markOf(input) });
     if (!entry?.output?.id) return;
     entry.record = entry.output.id;
     this.#records.add(kind, { id: entry.record, ownerId: this.user, tag: tagNames[0] });
@@ -224,15 +242,23 @@ export class Walker {
   }
 
   /** A record keeps the tag by which it is walked. Each update changes something: another one has no event. */
-  async #update(): Promise<void> {
-    const record = this.#records.take('image', this.#random, this.user);
+  async #update(kind: Kind): Promise<void> {
+    const record = this.#records.take(kind, this.#random, this.user);
     if (record === undefined) return;
     const { id, tag } = record;
     const name = this.#next();
     const change = this.#random.chance(0.6)
       ? { title: `title ${name}` }
       : { tagNames: [tag, `more-${this.#random.between(0, 2)}`], description: `described ${name}` };
-    await this.#write('image.update', { id, ...change }, { record: id });
+    const gameType = kind === 'game' && this.#random.chance(0.3) && `T${this.#random.between(0, 2)}`;
+    await this.#write(`${kind}.update`, { id, ...change, ...(gameType && { gameType }) }, { record: id });
+  }
+
+  /** Deletes an own record. */
+  async #delete(kind: Kind): Promise<void> {
+    const id = this.#records.takeToDelete(kind, this.#random, this.user)?.id;
+    this.#next();
+    if (id !== undefined) await this.#write(`${kind}.delete`, { id }, { record: id });
   }
 
   /** Names are never left open: users are the same all the time. */
@@ -254,7 +280,7 @@ export class Walker {
 
   async #list(kind: Kind): Promise<void> {
     const session = this.#random.pick([this.#session, this.#anonymous]);
-    const filters = [{}, { tagSlugs: [this.#records.tag] }, { search: kind }];
+    const filters = [{}, { tagSlugs: [this.#records.tag] }, { search: kind }, { authorId: this.user }];
     const sorts = kind === 'game' ? ['latest', 'views', 'likes', 'favorites'] : ['latest', 'views'];
     await session.showAll(`${kind}.list`, {
       limit: SHORT_PAGE,

@@ -31,6 +31,7 @@ type entry struct {
 	Call      int64   `json:"call"`
 	Return    int64   `json:"return"`
 	Outcome   string  `json:"outcome"`
+	Reason    string  `json:"reason"`
 	Repeats   string  `json:"repeats"`
 	Output    *output `json:"output"`
 }
@@ -70,6 +71,20 @@ type action struct {
 }
 
 const erasure = "erasure"
+
+// What an operator does to a record: it is hidden, or removed with its author.
+const (
+	hiding  = "hiding"
+	removal = "removal"
+)
+
+// The states of a record, and what a call tells of it.
+const (
+	there   = "there"
+	hidden  = "hidden"
+	gone    = "gone"
+	deleted = "deleted"
+)
 
 // seen is what a client was told of the state; nil for an unknown outcome.
 type seen interface{}
@@ -177,6 +192,27 @@ func register(state interface{}, did action, told seen) (bool, interface{}) {
 	return told == state, state
 }
 
+// life: calls find a record until an operator hides it, or its end. The author deletes it once, hidden or not.
+func life(state interface{}, did action, told seen) (bool, interface{}) {
+	now := state.(string)
+	isDeletion := strings.HasSuffix(did.entry.Operation, ".delete")
+	switch {
+	case did.entry.Operation == removal:
+		return true, deleted
+	case did.entry.Operation == hiding:
+		if now == there {
+			now = hidden
+		}
+		return true, now
+	case did.write:
+		return told == nil || now != deleted, deleted
+	case told == there:
+		return now == there, now
+	default:
+		return now == deleted || now == hidden && !isDeletion, now
+	}
+}
+
 // part is the history of one thing.
 type part struct {
 	name       string
@@ -238,6 +274,18 @@ func (h *history) note(e *entry) {
 	isUser := e.Operation == "user.getProfile" || e.Operation == "user.me" || e.Operation == "user.search"
 	isRead := isUser || strings.HasSuffix(e.Operation, ".getById") || strings.HasSuffix(e.Operation, ".list") ||
 		e.Operation == "game.getRelated"
+	isOfRecord := strings.HasPrefix(e.Operation, "game.") || strings.HasPrefix(e.Operation, "image.")
+	isDeletion := isOfRecord && strings.HasSuffix(e.Operation, ".delete")
+	if e.Record != "" && e.Repeats == "" {
+		switch {
+		case e.Operation == hiding || e.Operation == removal || (isDeletion && e.Outcome != "refused"):
+			h.add("life of "+e.Record, life, there, e, true, deleted)
+		case e.Outcome == "refused" && (e.Reason == "GAME_NOT_FOUND" || e.Reason == "IMAGE_POST_NOT_FOUND"):
+			h.add("life of "+e.Record, life, there, e, false, gone)
+		case isOfRecord && e.Outcome == "ok":
+			h.add("life of "+e.Record, life, there, e, false, there)
+		}
+	}
 	// Refusals changed nothing; a repetition is the same operation as the first.
 	if e.Outcome == "refused" || e.Repeats != "" || (isRead && e.Outcome == "unknown") || e.Record == "" {
 		return
@@ -259,7 +307,7 @@ func (h *history) note(e *entry) {
 	case e.Operation == erasure:
 		h.add("favorites"+of, recordFavorites, uint64(0), e, true, nil)
 		h.add("reactions"+of, recordReactions, marks{}, e, true, nil)
-	case e.Operation == "image.update" || strings.HasSuffix(strings.ToLower(e.Operation), "create"):
+	case isOfRecord && strings.HasSuffix(e.Operation, ".update") || strings.HasSuffix(strings.ToLower(e.Operation), "create"):
 		// The id of a record is known from its answer only.
 		h.set("title"+of, e, e.Input.Title, e.Input.Title != "", out.Title)
 		tags := e.Input.TagNames
@@ -320,7 +368,7 @@ func describe(one porcupine.Operation) string {
 	e := did.entry
 	told := "outcome unknown"
 	until := "…"
-	if e.Outcome == "ok" {
+	if e.Outcome != "unknown" {
 		told = fmt.Sprintf("%+v", one.Output)
 		until = fmt.Sprintf("%.3f", float64(e.Return)/1000)
 	}
