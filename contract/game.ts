@@ -76,7 +76,7 @@ const ExtraInfoChange = z
     fileSize: extraInfoMembers.fileSize.nullable(),
   })
   .partial()
-  .meta({ id: 'ExtraInfoChange', description: 'The members of `extraInfo` to change; `null` clears.' });
+  .meta({ id: 'ExtraInfoUpdateInput', description: 'The members of `extraInfo` to change; `null` clears.' });
 
 const gameMembers = {
   title: contentInput.title,

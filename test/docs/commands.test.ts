@@ -110,8 +110,8 @@ describe('commands in the guides', () => {
   };
 
   test.each([
-    ['operators', 18],
-    ['operations', 5],
+    ['operators', 16],
+    ['operations', 3],
     ['monitoring', 5],
   ])('docs/%s.md', async (guide, expected) => {
     const lines = linesOf(guide);

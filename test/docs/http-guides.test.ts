@@ -46,7 +46,7 @@ describe('on a sandbox', () => {
   });
 
   test.each([
-    ['start', { ran: 6, compared: 5 }],
+    ['start', { ran: 8, compared: 7 }],
     ['paging', { ran: 3, compared: 3 }],
     ['searching', { ran: 5, compared: 2 }],
     ['errors', { ran: 3, compared: 3 }],

@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemActor } from '../../src/auth/audit/log.ts';
+import { listActs, systemActor } from '../../src/auth/audit/log.ts';
 import { mergeTags } from '../../src/content/write/tag-merge.ts';
 import { renameTag } from '../../src/content/write/tag-names.ts';
 import { slugOf } from '../../src/content/tag/slug.ts';
@@ -124,6 +124,33 @@ describe('a change of a game or an image post', () => {
       // With the reactions that it had.
       ['game.reactionsChanged', game.id, null],
     ]);
+  });
+
+  test('by the author who deletes it leaves the author in the feed, and both acts on a hidden one in the audit', async () => {
+    const author = await app.aUser();
+    const { db } = app.context;
+    const [game, hidden] = [await app.aGame({}, author), await app.aGame({}, author)];
+    const events = await eventsOf(async () => {
+      await hideRecord(db, gameKind, hidden.id, { reason: 'a complaint', by: systemActor() });
+      for (const { id } of [game, hidden]) await app.call('game.delete', { id }, author.key);
+    });
+    expect(events.map(brief)).toEqual([
+      ['game.deleted', hidden.id, null],
+      ['game.deleted', game.id, author.id],
+    ]);
+    const actsOn = async (subject: string): Promise<unknown[]> => {
+      const acts = [];
+      for await (const batch of listActs(db, undefined, { subject })) acts.push(...batch);
+      return acts.map(({ actor, action, before }) => ({ actor, action, before }));
+    };
+    const deleted = {
+      actor: expect.stringMatching(`^user ${author.id} by key `),
+      action: 'games delete',
+      before: { authorId: author.id },
+    };
+    expect(await actsOn(game.id)).toEqual([deleted]);
+    const hiding = { actor: systemActor().name, action: 'games hide', before: expect.anything() };
+    expect(await actsOn(hidden.id)).toEqual([hiding, deleted]);
   });
 });
 

@@ -1,6 +1,6 @@
 // npm run test:sdk [-- <language>|trpc … --steps <step>,… --repeat <times> --seeds <count>]: generates each SDK, packages it, installs the package in programs that are
 // compiled strictly, and runs with them one and the same scenario against a gateway and against sandboxes with random faults, all scripted exchanges against the fault
-// server, all messages of webhooks, the feed of events, the consumer contract that is recorded, the quick start of its README as it is printed, and the code samples of the document. Then what is out in the world, old and new together: the
+// server, all messages of webhooks, the feed of events, the corrections of an author, the consumer contract that is recorded, the quick start of its README as it is printed, and the code samples of the document. Then what is out in the world, old and new together: the
 // scenario of the SDKs of each released document, and of today's, against the service of each release, and today's; likewise the clients of
 // tRPC. SDKs of a released document are held against the scripted exchanges and the quick start, too.
 import { spawn } from 'node:child_process';
@@ -38,6 +38,7 @@ const TODAY = 'today';
 const buildOf = (version) => (version === TODAY ? build : join(root, 'build/sdk-released', version));
 const brandBuild = join(root, 'build/sdk-brand');
 const transcript = readFileSync(new URL('transcript.txt', import.meta.url), 'utf8');
+const corrections = readFileSync(new URL('corrections.txt', import.meta.url), 'utf8');
 /** What the programs print of the feed of events. */
 const FOLLOWED = [...[1, 2, 3, 4].map((number) => `game.created follow ${number}`), 'cursor: there', ''].join('\n');
 const CURRENT_DOCUMENT = join(root, 'openapi/openapi.json');
@@ -144,6 +145,9 @@ const unwrapWebhooks = async (language) =>
 
 const followEvents = (language) =>
   withGateway(async (env) => compare(await run(programOf(language), ['follow'], { env }), FOLLOWED));
+
+const correct = (language) =>
+  withGateway(async (env) => compare(await run(programOf(language), ['corrections'], { env }), corrections));
 
 /** Some record consumer contracts. */
 const recordContract = async (language) => {
@@ -272,6 +276,7 @@ const steps = {
   vectors: (language, runs) => playVectors(language, { runs }),
   webhooks: unwrapWebhooks,
   follow: followEvents,
+  corrections: correct,
   contract: recordContract,
   'quick start': (language) => startQuickly(language),
   samples: runSamples,
