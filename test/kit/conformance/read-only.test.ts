@@ -92,7 +92,7 @@ describe('read-only verify', () => {
         [
           'counts a new game at once',
           'counts a view soon',
-          'tells of a record that was published',
+          'tells of a record that was published, changed and deleted',
           'shows the first 4 images of a post, and counts all',
           ...('key' in target() ? [] : ['knows the caller by the key', 'shows the key’s user to everyone']),
         ].toSorted(),
