@@ -133,8 +133,8 @@ export class Records {
     if (!reader) throw new Skip('it needs a key with user:read or user:write');
     for (const deadline = Date.now() + (this.#isOccupied ? 0 : OCCUPIED_MS); ; await sleep(PAUSE_MS)) {
       const me = await this.#calls.prepare<CurrentUser>(reader, {});
-      const isMarked = Object.values(me).some((value) => typeof value === 'string' && value.startsWith(MARK));
-      if (!isMarked) return me;
+      const isOccupied = Object.values(me).some((value) => typeof value === 'string' && value.startsWith(MARK));
+      if (!isOccupied) return me;
       this.#isOccupied = Date.now() >= deadline;
       if (this.#isOccupied) throw new Skip('the profile is as a run of verify writes it that goes on, or was stopped');
     }
