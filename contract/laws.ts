@@ -37,7 +37,7 @@ export type Law =
   | 'counts'
   /** A record names related records, each once. */
   | 'relates'
-  /** Events have no gap, and announce each published record. */
+  /** Events have no gap, and announce each new, changed and deleted record. */
   | 'follows'
   /** The service lists failed calls. */
   | 'logs'

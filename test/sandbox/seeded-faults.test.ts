@@ -11,13 +11,16 @@ import { SeededFaults } from '../../src/sandbox/seeded-faults.ts';
 
 const SPACE = 'job-17';
 
-/** Has a client make games, read and favorite each, in the order of `random`. Returns the faults, as they are listed and by game. */
+/**
+ * Has a client make games, read, favorite, change and delete each, in the order of `random`. Returns the faults, as they
+ * are listed and by game.
+ */
 const facedBy = (faults: SeededFaults, random = new Random('order'), games = 40) => {
   let turns = Array.from({ length: games }, (_, index) => {
     const create = { operation: 'game.create', input: `{"json":{"title":"Game ${index}"}}` };
     const id = randomUUID();
     const passing = `"at":"${new Date(1e12 * Math.random()).toISOString()}","cursor":"${Math.random()}"`;
-    const later = ['game.getById', 'game.toggleFavorite'].map((operation) => ({
+    const later = ['game.getById', 'game.toggleFavorite', 'game.update', 'game.delete'].map((operation) => ({
       operation,
       input: `{"json":{"id":"${id}",${passing}}}`,
     }));

@@ -21,6 +21,8 @@ export const idsOf = (records: readonly Pick<Content, 'id'>[]): string[] => reco
 export const TAG = 'verify';
 /** The prefix of the titles of all records that the kit makes. */
 const MARK = `[${TAG} `;
+/** Whether a run of the kit made a record. */
+export const isMarked = ({ title }: Pick<RecordSummary, 'title'>): boolean => title.startsWith(MARK);
 /** How long another run may take to restore the profile that both change. */
 const OCCUPIED_MS = 15_000;
 const PAUSE_MS = 100;
@@ -131,8 +133,8 @@ export class Records {
     if (!reader) throw new Skip('it needs a key with user:read or user:write');
     for (const deadline = Date.now() + (this.#isOccupied ? 0 : OCCUPIED_MS); ; await sleep(PAUSE_MS)) {
       const me = await this.#calls.prepare<CurrentUser>(reader, {});
-      const isMarked = Object.values(me).some((value) => typeof value === 'string' && value.startsWith(MARK));
-      if (!isMarked) return me;
+      const isOccupied = Object.values(me).some((value) => typeof value === 'string' && value.startsWith(MARK));
+      if (!isOccupied) return me;
       this.#isOccupied = Date.now() >= deadline;
       if (this.#isOccupied) throw new Skip('the profile is as a run of verify writes it that goes on, or was stopped');
     }
@@ -140,11 +142,12 @@ export class Records {
 
   /**
    * The example's input as valid here: with the id of an existing record, under a title of our own, and without
-   * changing the caller's data.
+   * changing the caller's data. A record to delete is a new one.
    * @throws Skip
    */
   async input(operation: Operation): Promise<Input> {
     const { example, idMember, notFound, laws } = operation;
+    if (laws.includes('deletes')) return this.inputOfOwn(operation);
     const marked = this.marked(example.input);
     const thing = await this.#things.inputFor(operation);
     if (thing) return { ...marked, ...thing };
@@ -175,7 +178,7 @@ export class Records {
     const list = this.#calls.partner(operation, 'list');
     const latest = async (more: object): Promise<RecordSummary[]> =>
       (await this.#calls.prepare<ListedPage>(list, { limit: SAMPLED, page: 1, ...more })).items;
-    const isOther = ({ title }: RecordSummary): boolean => !title.startsWith(MARK);
+    const isOther = (record: RecordSummary): boolean => !isMarked(record);
     const items = await latest({});
     // Many runs may have published since others did, but few readers view their records.
     const viewed = items.some(isOther) ? [] : await latest({ sortBy: 'views' });

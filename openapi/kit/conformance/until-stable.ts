@@ -5,8 +5,8 @@ import { Mismatch, Skip } from './findings/finding.ts';
 import type { ListedPage } from './records.ts';
 import type { VerifySession } from './session.ts';
 
-/** Trials before a fault is reported: failures on unchanged data, or counts that did not grow. */
-const MAX_TRIALS = 3;
+/** Trials before a fault is reported: failures on unchanged data, or counts that did not change. */
+export const MAX_TRIALS = 3;
 /** The maximum number of trials that changes by others may disturb. */
 const MAX_DISTURBANCES = 15;
 const PAUSE_MS = 100;
@@ -66,23 +66,24 @@ export const eventually = async <T>(
 };
 
 /**
- * Publishes until the service counts it: others may remove a record meanwhile.
+ * Publishes, or deletes, until the service counts it: others may do the opposite meanwhile.
  * @param what the counted things, in words
  * @throws Mismatch if it does not count it
  */
 export const demandCounted = async <T>(
   read: () => Promise<Answer<T>>,
   countIn: (output: T) => number,
-  publish: () => Promise<unknown>,
+  change: () => Promise<unknown>,
   what = '',
   at?: string,
+  wanted: 'more' | 'fewer' = 'more',
 ): Promise<void> => {
   for (let trial = 1; ; trial += 1) {
     const before = countIn((await read()).output);
-    await publish();
+    await change();
     const answer = await read();
     const count = countIn(answer.output);
-    if (count > before) return;
-    answer.demand(trial < MAX_TRIALS, `more than ${before} ${what}after one more`, count, at);
+    if (wanted === 'more' ? count > before : count < before) return;
+    answer.demand(trial < MAX_TRIALS, `${wanted} than ${before} ${what}after one ${wanted}`, count, at);
   }
 };

@@ -586,7 +586,7 @@ describe('behind a proxy', () => {
       return changed(reply, ({ info, paths, components: { schemas, parameters } }) => {
         info.version = info.version.replace(/[0-9]+\.[0-9]+$/, '10.0');
         info.description = 'other words';
-        paths['/api/trpc/game.delete'] = { post: { operationId: 'game.delete', responses: {} } };
+        paths['/api/trpc/game.lend'] = { post: { operationId: 'game.lend', responses: {} } };
         paths['/api/trpc/game.list'].post.description = 'other words';
         paths['/api/trpc/game.list'].post.responses['418'] = paths['/api/trpc/game.list'].post.responses['400'];
         paths['/api/trpc/game.list'].post.tags.push('later');
@@ -625,7 +625,7 @@ describe('behind a proxy', () => {
     const notes = made.changes.map(({ operation, where, breaks }) => `${operation} ${where} ${breaks}`);
     expect(notes).toEqual(
       expect.arrayContaining([
-        'game.delete the operation false',
+        'game.lend the operation false',
         'game.list the operation false',
         'game.create the request /json/title false',
         'user.me 200 /result/data/json/inme false',

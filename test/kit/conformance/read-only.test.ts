@@ -92,7 +92,7 @@ describe('read-only verify', () => {
         [
           'counts a new game at once',
           'counts a view soon',
-          'tells of a record that was published',
+          'tells of a record that was published, changed and deleted',
           'shows the first 4 images of a post, and counts all',
           ...('key' in target() ? [] : ['knows the caller by the key', 'shows the key’s user to everyone']),
         ].toSorted(),
@@ -116,7 +116,7 @@ describe('read-only verify', () => {
     [
       [
         'game.list',
-        (page, { tagSlugs }) => tagSlugs && (page['items'][0].tags = []),
+        (page, { tagSlugs }) => tagSlugs && page['items'][0] && (page['items'][0].tags = []),
         'has by tagSlugs what has the tag',
       ],
       [
@@ -149,6 +149,11 @@ describe('read-only verify', () => {
         (page, { timeRange }) =>
           timeRange === 'week' && page['items'][0] && (page['items'][0].createdAt = '2020-01-01T00:00:00.000Z'),
         'has by timeRange week what is no older, and all of that',
+      ],
+      [
+        'image.list',
+        (page, { authorId }) => authorId && page['items'][0] && (page['items'][0].author.id = 'another'),
+        'has by authorId what the author published',
       ],
       ['image.list', (page, { search }) => search === ' ' && (page['total'] += 1), 'takes a blank search for none'],
       [

@@ -364,6 +364,18 @@ describe('can-i-deploy', () => {
     expect(code).toBe(breaks ? 1 : 0);
   });
 
+  test.each([
+    ['game.update', ['/id', '/extraInfo/fileSize'], 'the operation'],
+    ['game.delete', ['/id'], 'the operation'],
+    ['game.list', ['/limit', '/page', '/authorId'], 'the request /json/authorId'],
+  ])('says of version 1.2.0 that it does not serve a call of %s with %j', async (operation, sends, missing) => {
+    const file = write('newer.json', contract('newer', { ...need([]), operation, sends }));
+    const released = new URL('../../../openapi/released/1.2.0/openapi.json', import.meta.url).pathname;
+    const { code, stdout } = await cli('can-i-deploy', '--document', released, '--contracts', file);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`BREAKS  ${operation}, ${missing}:`)]);
+    expect((await cli('can-i-deploy', '--to', app.url, '--contracts', file)).code).toBe(0);
+  });
+
   test('tells a consumer whether a deployment serves what it needs', async () => {
     const file = write('consumer.json', covers);
     expect((await cli('can-i-deploy', '--to', app.url, '--contracts', file)).code).toBe(0);

@@ -40,11 +40,30 @@ export interface Operation extends Omit<Procedure, 'route'> {
 /** The scopes that an input gives to a key: a key cannot give a scope that it lacks. */
 const givenBy = ({ scopes = [] }: Operation['example']['input']): readonly Scope[] => scopes as Scope[];
 
+type Input = Operation['example']['input'];
+const isObject = (value: unknown): value is Input =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The members of both inputs, at any depth; the second one's values take precedence. */
+const merged = (one: Input, other: Input): Input => {
+  const both = Object.entries(other).map(([name, value]) => {
+    const base = one[name];
+    return [name, isObject(base) && isObject(value) ? merged(base, value) : value];
+  });
+  return { ...one, ...Object.fromEntries(both) };
+};
+
+/** The example of an operation. The input of a change of a record has all members: those of a new record, too. */
+const exampleOf = ({ example, laws, router }: ContractOperation): Operation['example'] => {
+  const create = laws.includes('updates') && operations.find(({ id }) => id === `${router}.create`);
+  if (!create) return example as Operation['example'];
+  return { ...example, input: merged(create.example.input as Input, example.input as Input) };
+};
+
 /** An operation with the data to test it. */
 export const operationOf = (operation: ContractOperation): Operation => {
   const { access, reasons, route, ...metadata } = operation;
   const { path, body } = route;
-  const example = operation.example as Operation['example'];
+  const example = exampleOf(operation);
   const success = isStream(operation) ? operation.message : operation.route.responses[200];
   return {
     ...metadata,

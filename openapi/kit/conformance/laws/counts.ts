@@ -98,16 +98,20 @@ export const follows = (feed: Operation, session: VerifySession): Effects => {
     },
     'has nothing after the last event but a cursor': async () =>
       (await read({ start: 'latest' })).demandOutput({ items: [], hasMore: false }),
-    'tells of a record that was published': async () => {
+    'tells of a record that was published, changed and deleted': async () => {
       const { nextCursor: after } = (await read({ start: 'latest' })).output;
-      const [list] = session.lists;
-      if (!list) throw new Skip('there is nothing to publish');
-      const { id: recordId } = await session.records.publish(list);
-      await eventually(
-        () => read({ after, recordId }),
-        ({ items }) => items.some(({ type }) => type === `${list.router}.created`),
-        ({ items }) => [`an event about ${recordId}`, items, '/items'],
-      );
+      for (const list of session.lists) {
+        const { id: recordId } = await session.records.publish(list);
+        const title = session.records.title('announced');
+        await session.prepare(session.partner(list, 'update'), { id: recordId, title });
+        await session.prepare(session.partner(list, 'delete'), { id: recordId });
+        const wanted = ['created', 'updated', 'deleted'].map((name) => `${list.router}.${name}`).join();
+        await eventually(
+          () => read({ after, recordId }),
+          ({ items }) => items.map(({ type }) => type).join() === wanted,
+          ({ items }) => [`the events ${wanted} about ${recordId}`, items, '/items'],
+        );
+      }
     },
   };
 };

@@ -3,12 +3,12 @@ import type { Answer } from '../answer.ts';
 import type { Effects } from '../check.ts';
 import { longestTexts } from '../contract/faults.ts';
 import type { Operation } from '../contract/operation.ts';
-import { inputMembers, withValue } from '../contract/places.ts';
+import { inputMembers, placesOf, withValue } from '../contract/places.ts';
 import { demand, expectFailure, expectSuccess } from '../findings/expect.ts';
 import { differences, show, Skip } from '../findings/finding.ts';
-import { type Content, idsOf, type ListedPage, type RecordSummary } from '../records.ts';
+import { type Content, idsOf, type ListedPage, type RecordSummary, TAG } from '../records.ts';
 import type { VerifySession } from '../session.ts';
-import { demandCounted, eventually, steadily } from '../until-stable.ts';
+import { demandCounted, eventually, MAX_TRIALS, steadily } from '../until-stable.ts';
 import { pick } from '../values.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -57,6 +57,22 @@ const demandReadBack = async (session: VerifySession, operation: Operation, reco
   const toOthers = await session.call(getById, { id: record.id }, { anonymous: true });
   toOthers.demandOutput({ ...expected, viewer: null });
 };
+
+/** @throws Mismatch unless the profile of a record's author counts a change */
+const demandAuthorCounts = (
+  session: VerifySession,
+  { author }: Content,
+  change: () => Promise<unknown>,
+  wanted: 'more' | 'fewer',
+): Promise<void> =>
+  demandCounted(
+    () => session.call<Profile>(session.operation('user.getProfile'), { id: author.id }),
+    ({ gameCount, imagePostCount }) => gameCount + imagePostCount,
+    change,
+    'records of the author ',
+    undefined,
+    wanted,
+  );
 
 /** A read tells callers their own reactions and favorites, and no other caller's. */
 export const viewer = (read: Operation, session: VerifySession): Effects => {
@@ -175,13 +191,7 @@ export const publishes = (create: Operation, session: VerifySession): Effects =>
       page.demand(isFound, `${show(id)} among the latest ${LATEST}`, 'others', '/items');
     },
     'counts for its author': async () => {
-      const { author } = (await publish('counted')).output;
-      await demandCounted(
-        () => session.call<Profile>(session.operation('user.getProfile'), { id: author.id }),
-        ({ gameCount, imagePostCount }) => gameCount + imagePostCount,
-        () => publish('counted'),
-        'records of the author ',
-      );
+      await demandAuthorCounts(session, (await publish('counted')).output, () => publish('counted'), 'more');
     },
   };
 };
@@ -208,6 +218,10 @@ export const publishesAll = (batchCreate: Operation, session: VerifySession): Ef
 /** A change of a record changes the given members, and nothing else; reads and searches show it at once. */
 export const updates = (update: Operation, session: VerifySession): Effects => {
   const { records } = session;
+  /** The members of objects that can be emptied. */
+  const nested = placesOf(update).filter(
+    ({ at, nullable, schema }) => at.length === 3 && at[2] !== '0' && (nullable || schema.type === 'array'),
+  );
   return {
     'changes what is given and nothing else': async () => {
       const { updatedAt: _, ...record } = lasting(await records.publish(update, { title: 'before' }));
@@ -226,6 +240,20 @@ export const updates = (update: Operation, session: VerifySession): Effects => {
       const nulls = Object.fromEntries(clearable.map(({ name }) => [name, null]));
       (await session.call(update, { id, ...nulls })).demandOutput(nulls);
     },
+    ...(nested.length > 0 && {
+      'changes a nested member alone': async () => {
+        const { updatedAt: _, ...record } = lasting(await records.publish(update, { title: 'nested' }));
+        let expected: unknown = record;
+        for (const { at, nullable } of nested) {
+          const place = at.slice(1);
+          const value = nullable ? null : [];
+          expected = withValue(expected, place, value);
+          const answer = await session.call<Content>(update, withValue({ id: record.id }, place, value));
+          answer.demandOutput(expected as object);
+          await demandReadBack(session, update, answer.output);
+        }
+      },
+    }),
     'is found by the new title, and no more by the old one': async () => {
       const { id } = await records.publish(update, { title: 'former' });
       await session.call(update, { id, title: records.title('present') });
@@ -246,6 +274,20 @@ export const deletes = (remove: Operation, session: VerifySession): Effects => {
         expectFailure(await session.post(one, { id }), remove.notFound!, one.id);
       }
       await demandFound(session, remove, 'withdrawn', []);
+    },
+    'leaves every list': async () => {
+      const { id, author } = await records.publish(remove, { title: 'unlisted' });
+      await session.call(remove, { id });
+      for (const filter of [{}, { authorId: author.id }, { tagSlugs: [TAG] }]) {
+        const query = { limit: LATEST, page: 1, ...filter };
+        const page = await session.call<ListedPage>(session.partner(remove, 'list'), query);
+        page.demand(!idsOf(page.output.items).includes(id), `a list without ${id}`, 'it', '/items');
+      }
+    },
+    'counts no more for its author': async () => {
+      const titles = Array.from({ length: MAX_TRIALS }, (_, n) => `discounted ${n}`);
+      const left = await records.publishAll(remove, titles);
+      await demandAuthorCounts(session, left[0]!, () => session.call(remove, { id: left.pop()!.id }), 'fewer');
     },
   };
 };
