@@ -20,7 +20,7 @@ import {
   withoutHeader,
 } from '../../harness/servers/planting.ts';
 
-// The measure of `verify`: 30 ways to break the contract, one to a run, and what it says of each. It misses two.
+// The measure of `verify`: 32 ways to break the contract, one to a run, and what it says of each. It misses two.
 
 const REPEATED = 'idempotency-key';
 
@@ -153,6 +153,21 @@ const planted: Planted[] = [
     meddle: () => ignoring('image.list', 'tagSlugs'),
     found: /^has nothing under a tag that nobody has: \/result\/data\/json\/items\/0: expected nothing, came \{/,
     told: 3,
+  },
+  {
+    fault: 'a filter by author that is ignored',
+    only: ['game.list'],
+    meddle: () => ignoring('game.list', 'authorId'),
+    found:
+      /^has by authorId the records of the user, and all of them: \/result\/data\/json\/items\/\d+\/author\/id: expected "/,
+    told: 3,
+  },
+  {
+    fault: 'a filter by author that leaves records out',
+    only: ['image.list'],
+    meddle: () => outputs('image.list', ({ items }, { authorId }) => authorId && items.shift()),
+    found: /^has by authorId the records of the user, and all of them: \/result\/data\/json\/items/,
+    told: 2,
   },
   {
     fault: 'an order that is ignored',
