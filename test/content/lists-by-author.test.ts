@@ -46,7 +46,7 @@ const library = (Object.keys(RECORDS) as AuthorName[])
       author,
       id: newId(createdAt),
       createdAt,
-      title: [random.pick(TITLES), ...some(TITLES, 0.3)].join(' '),
+      title: [random.pick(TITLES), ...some(TITLES, 0.3), 'tale'].join(' '),
       gameType: random.pick(TYPES),
       tagNames: some(TAGS, 0.5),
       counts: {
@@ -90,6 +90,8 @@ const filters: Filter[] = [
   { tagSlugs: ['alpha', 'omega'] },
   { tagSlugs: ['gamma', 'beta', 'alpha'] },
   { search: 'dragon' },
+  // It has more matches than each author has records.
+  { search: 'tale' },
   { search: '伝説 sno' },
   { search: 'knight', tagSlugs: ['beta'] },
 ];
