@@ -12,8 +12,8 @@ import { circumstances, figure, markdownTable, refusalMark, refusalNote } from '
 const GROUPS = [20, 9900];
 const SORTS = ['latest', 'views'];
 const MOST_RATIO = 1.2;
-const TURN = { connections: 1, milliseconds: 1000, count: 2000, tolerant: true };
-const WARM_UP = [{ connections: 1, milliseconds: 1500, count: 1000 }];
+const TURN = { connections: 1, milliseconds: 600, count: 2000, tolerant: true };
+const WARM_UP = [{ connections: 1, milliseconds: 1000, count: 1000 }];
 
 const hexOf = (id) => `X'${id.replaceAll('-', '')}'`;
 
