@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { timeRangeDays } from '../../contract/index.ts';
 import { moveRecords } from '../../src/admin/moderation/move.ts';
 import { systemActor } from '../../src/auth/audit/log.ts';
+import type { Parameter } from '../../src/db/connection.ts';
 import { type Draft, publishAll } from '../../src/content/write/publish.ts';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import { gameKind } from '../../src/game/kind.ts';
@@ -14,6 +15,8 @@ import { imageKind } from '../../src/image/kind.ts';
 import { imagePostDraft } from '../../src/image/service.ts';
 import { Random } from '../../src/sandbox/seed/random.ts';
 import { type Input, type Output, startApp, type TestUser } from '../harness/app/app.ts';
+import { engine } from '../harness/app/database.ts';
+import { interceptReads } from '../harness/documents/reads.ts';
 
 // Lists by `authorId`, alone and with other filters, held against a model of a few authors' records.
 
@@ -178,6 +181,21 @@ describe.each(kinds)('$id by author', ({ id, deletion, kind, sorts, filters: all
       }
     }
   });
+
+  if (engine === 'sqlite') {
+    test('reads the matches of a search by their ids, however many records the author has', async () => {
+      const statements: [string, readonly Parameter[]][] = [];
+      const restore = interceptReads(app.context.db, (read) => (sql, parameters) => {
+        statements.push([sql, parameters]);
+        return read(sql, parameters);
+      });
+      await list({ search: 'dragon', authorId: authors.many.id }).finally(restore);
+      const plans = await Promise.all(
+        statements.map(([sql, parameters]) => app.context.db.read(`EXPLAIN QUERY PLAN ${sql}`, parameters)),
+      );
+      expect(JSON.stringify(plans)).not.toContain(`${kind.table}_author`);
+    });
+  }
 
   test('shows each viewer what the viewer did', async () => {
     const author = await app.aUser();
