@@ -53,6 +53,7 @@ export const readOptions = (operations) => {
       list(text).map(whole),
     )
     .option('--fairness', 'instead: how one caller fares beside another with 256 connections')
+    .option('--authors', 'instead: what lists by author cost beside lists by type')
     .addOption(
       new Option('--engine <name>', 'the database, but of --growth and --cost')
         .choices(['mariadb', 'sqlite'])

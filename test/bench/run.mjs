@@ -37,6 +37,10 @@ const measure = async () => {
     const { measureGrowth } = await import('./growth.mjs');
     return { heading: 'Growth', text: await measureGrowth(options) };
   }
+  if (options.authors) {
+    const { measureAuthors } = await import('./authors.mjs');
+    return { heading: `Authors, ${options.engine}`, text: await measureAuthors(options) };
+  }
   if (options.fairness) {
     const { measureFairness } = await import('./fairness.mjs');
     return { heading: `Fairness, ${options.engine}`, text: await measureFairness(options) };

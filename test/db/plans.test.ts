@@ -24,6 +24,7 @@ const FIRST_S = NOW / 1000 - GAMES * STEP_S;
 let app: TestApp;
 let connection: Connection | undefined;
 let newest: string;
+const authorIds: string[] = [];
 
 /** Game n is tagged `every-<d>` where d divides n. */
 const tagDivisors = [3, 5, 97, 199, 4999];
@@ -46,14 +47,17 @@ const createdAt = isSqlite
   : `TIMESTAMPADD(SECOND, ${second}, '1970-01-01 00:00:00')`;
 const gameType = "CASE WHEN n % 1009 = 0 THEN 'RARE' ELSE SUBSTR('RPGADVSLGACTSTGPZLSIM', 1 + 3 * (n % 7), 3) END";
 
-const statements = (author: string): string[] => [
+/** A few games are of the second author. */
+const OF_SECOND = 499;
+
+const statements = (author: string, other: string): string[] => [
   'CREATE TABLE numbers (n integer NOT NULL PRIMARY KEY)',
   `INSERT INTO numbers SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d FROM ${['a', 'b', 'c', 'e', 'f']
     .map((alias) => `(${Array.from({ length: 10 }, (_, d) => `SELECT ${d} AS d`).join(' UNION ALL ')}) ${alias}`)
     .join(' CROSS JOIN ')}`,
   `INSERT INTO games (id, author_id, title, search_text, extra_info, is_free, created_at, updated_at, game_type,
       original_author, view_count, like_count, favorite_count, tag_ids)
-    SELECT ${id}, ${author}, CONCAT('game ', n), CONCAT('game ', n), '{}', 1, ${createdAt}, ${createdAt}, ${gameType},
+    SELECT ${id}, CASE WHEN n % ${OF_SECOND} = 1 THEN ${other} ELSE ${author} END, CONCAT('game ', n), CONCAT('game ', n), '{}', 1, ${createdAt}, ${createdAt}, ${gameType},
       CASE WHEN n % 11 = 0 THEN CONCAT('author ', n % 1000) END, (n * 7919) % 100003, (n * 104729) % 211,
       (n * 1299709) % 101,
       ${isSqlite ? 'RTRIM' : 'TRIM'}(${isSqlite ? '' : "TRAILING ',' FROM "}CONCAT(${tagDivisors
@@ -66,6 +70,7 @@ const statements = (author: string): string[] => [
     `INSERT INTO game_tags (game_id, tag_id, position, game_type)
       SELECT ${id}, ${index + 1}, ${index}, ${gameType} FROM numbers WHERE n % ${divisor} = 0`,
   ]),
+  'UPDATE users SET game_count = (SELECT COUNT(*) FROM games WHERE author_id = users.id)',
   "REPLACE INTO counters (name, n) SELECT 'games', COUNT(*) FROM games",
   "REPLACE INTO counters (name, n) SELECT CONCAT('games:', game_type), COUNT(*) FROM games GROUP BY game_type",
 ];
@@ -73,10 +78,10 @@ const statements = (author: string): string[] => [
 describe('query plans', () => {
   beforeAll(async () => {
     app = await startApp({ now: () => new Date(NOW) });
-    const { id: userId } = await app.aUser();
-    const author = `${isSqlite ? 'unhex' : 'UNHEX'}('${userId.replaceAll('-', '')}')`;
+    authorIds.push((await app.aUser()).id, (await app.aUser()).id);
+    const [author, other] = authorIds.map((of) => `X'${of.replaceAll('-', '')}'`);
     const { dataSource } = app.context.db;
-    for (const sql of statements(author)) await dataSource.query(sql);
+    for (const sql of statements(author!, other!)) await dataSource.query(sql);
     if (isSqlite) return;
     await dataSource.query('ANALYZE TABLE games, game_tags, tags, counters');
     connection = await createConnection(connectionOptions(new URL(app.databaseUrl)));
@@ -145,6 +150,37 @@ describe('query plans', () => {
   const sorts = ['latest', 'oldest', 'views', 'likes', 'favorites'] as const;
   const crossed = <S extends string, T extends unknown[]>(names: readonly S[], cases: readonly T[]) =>
     names.flatMap((name) => cases.map((one): [S, ...T] => [name, ...one]));
+
+  /** The indexes of games that the plan of a statement names. */
+  const indexesOf = async ({ sql, parameters }: Statement): Promise<string[]> => {
+    const explained = `${isSqlite ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN FORMAT=JSON'} ${sql}`;
+    const rows = isSqlite
+      ? await app.context.db.read<object>(explained, parameters)
+      : (await connection!.execute(explained, parameters))[0];
+    return [...new Set(JSON.stringify(rows).match(/\bgames_[a-z_]+/g))].toSorted();
+  };
+
+  describe('a page of an author', () => {
+    const cases: [string, Input, number, number][] = [
+      // The first has nearly all games, the second 200.
+      ['first', {}, 150, 300],
+      ['second', {}, 150, 1000],
+      ['second', { gameType: 'RPG' }, 1000, 1000],
+      ['second', { timeRange: 'year' }, 800, 1000],
+      ['second', { tagSlugs: [POPULAR] }, 1500, 1500],
+      ['second', { search: 'game 1' }, 1000, 1000],
+    ];
+    test.each(
+      cases.flatMap(([of, filter, most, sorted]) => sorts.map((by) => [of, filter, by, most, sorted] as const)),
+    )('the %s, with %j by %s', async (of, filter, sortBy, most, sorted) => {
+      const authorId = authorIds[of === 'first' ? 0 : 1]!;
+      const query = list({ ...filter, sortBy, authorId });
+      await expectRows(sortBy === 'latest' || sortBy === 'oldest' ? most : sorted, query);
+      if (of === 'first' && sortBy !== 'latest' && sortBy !== 'oldest') return;
+      const [statement] = await statementsOf(query);
+      expect(await indexesOf(statement!)).toEqual(['games_author']);
+    });
+  });
 
   describe('a page', () => {
     test.each(

@@ -141,6 +141,13 @@ describe('plans on two shards', () => {
     'game.list of a tag': read('game.list', page({ tagSlugs: ['a'] })),
     'game.list of two tags': read('game.list', page({ tagSlugs: ['a', 'b'] })),
     'game.list by views': read('game.list', page({ sortBy: 'views' })),
+    'game.list of an author': read('game.list', () => ({ limit: 20, page: 1, authorId: author.id })),
+    'game.list of an author by views': read('game.list', () => ({
+      limit: 20,
+      page: 1,
+      authorId: author.id,
+      sortBy: 'views',
+    })),
     'game.list that searches': read('game.list', () => ({ limit: 20, page: 1, search: `game ${(serial += 1)}` })),
     'image.getById': read('image.getById', async () => ({ id: (await app.anImagePost({}, author)).id })),
     'image.list': read('image.list', page({})),

@@ -171,6 +171,21 @@ const planted: Planted[] = [
     told: 3,
   },
   {
+    fault: 'a filter by author that is ignored',
+    only: ['game.list'],
+    meddle: () => ignoring('game.list', 'authorId'),
+    found:
+      /^has by authorId the records of the user, and all of them: \/result\/data\/json\/items\/\d+\/author\/id: expected "/,
+    told: 3,
+  },
+  {
+    fault: 'a filter by author that leaves records out',
+    only: ['image.list'],
+    meddle: () => outputs('image.list', ({ items }, { authorId }) => authorId && items.shift()),
+    found: /^has by authorId the records of the user, and all of them: \/result\/data\/json\/items/,
+    told: 2,
+  },
+  {
     fault: 'an order that is ignored',
     only: ['game.list'],
     meddle: () => ignoring('game.list', 'sortBy'),

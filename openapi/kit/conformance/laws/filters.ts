@@ -152,6 +152,22 @@ const typeLaws = (list: FilteredList, { random }: VerifySession): Effects => {
   };
 };
 
+const authorIdOf = ({ author }: RecordSummary): string => author.id;
+
+const authorLaws = (list: FilteredList, { random }: VerifySession): Effects => ({
+  'has by authorId the records of the user, and all of them': async () => {
+    const authorId = authorIdOf(await list.sampleWith('an author', () => true));
+    await list.steadily({}, MAX_PAGE_SIZE, async () => {
+      const all = await list.read({});
+      const page = await list.read({ authorId });
+      demandEach(page, show(authorId), 'author/id', authorIdOf, (id) => id === authorId);
+      const own = (all.output.items as RecordSummary[]).filter((item) => authorIdOf(item) === authorId);
+      page.demandIs(idsOf(own), idsOf(page.output.items.slice(0, own.length)), '/items');
+    });
+  },
+  'has nothing of an unknown user': () => list.demandNothing({ authorId: random.uuid('author') }),
+});
+
 const dateOf = ({ createdAt }: RecordSummary): string => createdAt;
 
 /** The time of the deployment when it answered, or this machine's. */
@@ -237,6 +253,7 @@ const ofMembers: Readonly<Record<string, (list: FilteredList, session: VerifySes
   tagSlugs: tagLaws,
   authorId: authorLaws,
   gameType: typeLaws,
+  authorId: authorLaws,
   timeRange: rangeLaws,
   search: searchLaws,
 };

@@ -2,11 +2,12 @@ import { performance } from '../../../base/runtime.ts';
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import { inList } from '../../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes } from '../../../db/values.ts';
+import { type Bytes, idFromBytes, timeFromDb } from '../../../db/values.ts';
 import { idOfKey, keyOf, labelsOf, timeOfKey } from '../../../search/document.ts';
 import type { Direction, Search, SearchIndex } from '../../../search/search-index.ts';
 import type { ContentKind } from '../../kind.ts';
 import type { CursorValue } from './cursor.ts';
+import { type ListFilter, matches, whereOf } from './plan.ts';
 
 /** The maximum number of matches whose counters are read to sort them. */
 const MOST_SORTED = 20_000;
@@ -14,12 +15,7 @@ const MOST_SORTED = 20_000;
 const SORTED_AT_ONCE = 512;
 
 /** The query of a list with search terms. */
-export interface SearchedList {
-  terms: readonly string[];
-  type: string | undefined;
-  tags: readonly { id: number }[];
-  since: Date | undefined;
-  author: { id: Bytes } | undefined;
+export interface SearchedList extends ListFilter {
   /** The column to sort by before time and id, if any. */
   counter: string | null;
   direction: Direction;
@@ -84,7 +80,7 @@ const findList = async (
   if (counter !== null || author) {
     const { total } = await search.find({ direction, limit: 0 }, MOST_SORTED);
     // The index has no authors.
-    if (author && total > MOST_SORTED) return undefined;
+    if (author && Math.min(author.n, MOST_SORTED) < total) return scanMatches(reader, kind, list);
     const isSorted = author || isSortedFaster(search, total, end);
     const found = isSorted ? await sortMatches(reader, kind, search, list) : { found: undefined, total };
     return search.isSound ? found : undefined;
@@ -103,41 +99,62 @@ interface SortedColumns {
   count: number;
 }
 
+interface Match {
+  key: Uint8Array;
+  count: number;
+}
+
 /** Sorts the matches by their counter, if any, and keeps those of the author, if any. */
 const sortMatches = async (
   reader: Reader,
   { table }: ContentKind,
   search: Search,
-  { author, counter, direction, after, offset, limit }: SearchedList,
+  list: SearchedList,
 ): Promise<FoundList> => {
+  const { author, counter, direction } = list;
   const { keys } = await search.find({ direction, limit: MOST_SORTED }, MOST_SORTED);
-  const best: { key: Uint8Array; count: number }[] = [];
-  const sign = direction === 'ASC' ? 1 : -1;
+  const found: Match[] = [];
   for (let start = 0; start < keys.length; start += SORTED_AT_ONCE) {
     const some = new Map(keys.slice(start, start + SORTED_AT_ONCE).map((key) => [hexOf(idOfKey(key)), key]));
     const { sql, parameters } = inList([...some.values()].map((key): Parameter => idOfKey(key)));
-    const byAuthor = author ? ' AND author_id = ?' : '';
-    // SQL: a search sorted by a counter, or for an author, reads columns of all its matches.
-    const rows = await reader.read<SortedColumns>(
-      `SELECT id, ${counter ?? '0'} AS count FROM ${table} WHERE id IN (${sql})${byAuthor}`,
-      author ? [...parameters, author.id] : parameters,
+    // SQL: a search sorted by a counter, or for an author, reads columns of all its matches. A condition on the author
+    // would make SQLite read all records of the author.
+    const rows = await reader.read<SortedColumns & { author: Bytes }>(
+      `SELECT id, ${counter ?? '0'} AS count, author_id AS author FROM ${table} WHERE id IN (${sql})`,
+      parameters,
     );
-    best.push(
-      ...rows.flatMap(({ id, count }) => {
-        const key = some.get(hexOf(id));
-        return key ? [{ key, count }] : [];
-      }),
-    );
+    for (const row of rows) {
+      const key = some.get(hexOf(row.id));
+      if (key && (!author || Buffer.compare(row.author, author.id) === 0)) found.push({ key, count: row.count });
+    }
   }
+  return pageOf(found, list);
+};
+
+/** Finds the matches among the records of the author; only counts them if they are too many to sort. */
+const scanMatches = async (reader: Reader, kind: ContentKind, list: SearchedList): Promise<FoundList> => {
+  const { from, where, parameters } = matches(reader.dialect, kind, list);
+  // SQL: forces the index of the plan.
+  const rows = await reader.read<SortedColumns & { createdAt: string }>(
+    `SELECT r.id AS id, r.created_at AS createdAt, ${list.counter ? `r.${list.counter}` : '0'} AS count
+    FROM ${from} ${whereOf(where)} LIMIT ${MAX_PAGE_DEPTH + 1}`,
+    parameters,
+  );
+  if (rows.length > MAX_PAGE_DEPTH) return { found: undefined, total: rows.length };
+  const found = rows.map(({ id, createdAt, count }) => ({ key: keyOf(Date.parse(timeFromDb(createdAt)), id), count }));
+  return pageOf(found, list);
+};
+
+const pageOf = (all: readonly Match[], { counter, direction, after, offset, limit }: SearchedList): FoundList => {
   const from = after && { key: keyOf(after.createdAt, after.id), count: after.count ?? 0 };
-  const compare = (a: (typeof best)[number], b: (typeof best)[number]): number =>
-    sign * (a.count - b.count || Buffer.compare(a.key, b.key));
-  const found = best
+  const sign = direction === 'ASC' ? 1 : -1;
+  const compare = (a: Match, b: Match): number => sign * (a.count - b.count || Buffer.compare(a.key, b.key));
+  const found = all
     .filter((match) => from === undefined || compare(match, from) > 0)
     .toSorted(compare)
     .slice(offset, offset + limit + 1)
     .map(({ key, count }) => foundRecord(key, counter === null ? undefined : count));
-  return { found, total: best.length };
+  return { found, total: all.length };
 };
 
 const hexOf = (id: Bytes): string => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1');
