@@ -186,7 +186,7 @@ describe.each(kinds)('$id by author', ({ id, deletion, kind, sorts, filters: all
     test('reads the matches of a search by their ids, however many records the author has', async () => {
       const statements: [string, readonly Parameter[]][] = [];
       const restore = interceptReads(app.context.db, (read) => (sql, parameters) => {
-        statements.push([sql, parameters]);
+        statements.push([sql, parameters ?? []]);
         return read(sql, parameters);
       });
       await list({ search: 'dragon', authorId: authors.many.id }).finally(restore);

@@ -153,7 +153,7 @@ describe('read-only verify', () => {
       [
         'image.list',
         (page, { authorId }) => authorId && page['items'][0] && (page['items'][0].author.id = 'another'),
-        'has by authorId what the author published',
+        'has by authorId the records of the user, and all of them',
       ],
       ['image.list', (page, { search }) => search === ' ' && (page['total'] += 1), 'takes a blank search for none'],
       [

@@ -113,23 +113,6 @@ const tagLaws = (list: FilteredList): Effects => {
   };
 };
 
-const authorLaws = (list: FilteredList, { random }: VerifySession): Effects => ({
-  'has by authorId what the author published': async () => {
-    const sample = await list.sampleWith('an author', () => true);
-    const { id: authorId } = sample.author;
-    const page = await list.read({ authorId });
-    demandEach(
-      page,
-      show(authorId),
-      'author/id',
-      ({ author }) => author.id,
-      (id) => id === authorId,
-    );
-    demandAmong(page, sample, 'authorId');
-  },
-  'has nothing of an author that nobody is': () => list.demandNothing({ authorId: random.uuid('author') }),
-});
-
 const typeOf = (item: RecordSummary): string | null => ('gameType' in item ? item.gameType : null);
 
 const typeLaws = (list: FilteredList, { random }: VerifySession): Effects => {
@@ -251,7 +234,6 @@ const searchLaws = (list: FilteredList, { random }: VerifySession): Effects => {
 /** The laws of the members of a list's input. */
 const ofMembers: Readonly<Record<string, (list: FilteredList, session: VerifySession) => Effects>> = {
   tagSlugs: tagLaws,
-  authorId: authorLaws,
   gameType: typeLaws,
   authorId: authorLaws,
   timeRange: rangeLaws,
