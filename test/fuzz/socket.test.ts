@@ -8,8 +8,23 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IsNull, Not } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { exampleApiKey, exampleUser } from '../../contract/examples.ts';
+import {
+  exampleApiKey,
+  exampleGame,
+  exampleGameInput,
+  exampleImagePost,
+  exampleImagePostInput,
+  exampleUser,
+} from '../../contract/examples.ts';
 import { procedures } from '../../contract/index.ts';
+import { recordsIn } from '../../src/content/entity.ts';
+import type { ContentKind } from '../../src/content/kind.ts';
+import type { Draft } from '../../src/content/write/publish.ts';
+import { publish } from '../../src/content/write/publisher.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { gameDraft } from '../../src/game/service.ts';
+import { imageKind } from '../../src/image/kind.ts';
+import { imagePostDraft } from '../../src/image/service.ts';
 import { createDemo } from '../../src/sandbox/records.ts';
 import { insertSandboxExamples, sandboxKeys } from '../../src/sandbox/sandbox.ts';
 import { keysIn } from '../../src/auth/entity.ts';
@@ -92,12 +107,21 @@ describe('fuzzing of the socket', () => {
       asked.end();
     });
 
+  /** Publishes a record of the examples again if a call has deleted it. */
+  const renewRecord = (db: Database, kind: ContentKind, draft: Draft & { id: string }): Promise<void> =>
+    db.transaction(async (tx) => {
+      if (await recordsIn(tx, kind).existsBy({ id: draft.id })) return;
+      await publish(tx, kind, exampleUser.id, [draft], new Date(exampleGame.createdAt));
+    });
+
   /**
-   * Has the webhook and the key of the examples be there as they tell of them, and no others that calls made: the calls make
-   * some, and end these.
+   * Has the records, the webhook and the key of the examples exist, and no other webhooks and keys: calls make some, and
+   * end these.
    */
   const renewExamples = async (db: Database): Promise<void> => {
     const now = new Date();
+    await renewRecord(db, gameKind, { ...gameDraft(exampleGameInput), id: exampleGame.id });
+    await renewRecord(db, imageKind, { ...imagePostDraft(exampleImagePostInput), id: exampleImagePost.id });
     await db.transaction(async (tx) => {
       await keysIn(tx).update({ madeBy: Not(IsNull()), revokedAt: IsNull() }, { revokedAt: now });
       await keysIn(tx).update({ id: exampleApiKey.id }, { revokedAt: null, expiresAt: null });
