@@ -7,6 +7,7 @@ import { filters } from './filters.ts';
 import { pages } from './pages.ts';
 import * as records from './records.ts';
 import * as things from './things.ts';
+import { toggles } from './toggles.ts';
 import * as users from './users.ts';
 
 /** The checks of each law of the contract. */
@@ -17,6 +18,7 @@ const laws: Readonly<Record<Law, (operation: Operation, session: VerifySession) 
   ...users,
   ...counts,
   ...things,
+  toggles,
 };
 
 /** The checks of the laws of an operation. */
