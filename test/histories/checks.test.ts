@@ -272,6 +272,16 @@ describe('the checks of a history', () => {
     expect(anomaliesIn(Object.values(ended()))).toEqual([]);
   });
 
+  test('find nothing where a creation of an unknown outcome was erased', () => {
+    const history = erased();
+    history['lost'] = entry('game.create', { mark: 'game 6', user: 'eve', outcome: 'unknown', call: 1, return: 2 });
+    const { events = [] } = history['feed']!;
+    const lost = ['game.created', 'game.deleted'].map((type, index) => event(8 + index, type, 'g6', null));
+    history['feed']!.events = [...events, ...lost];
+    history['messageOfLost'] = message(lost[0]!);
+    expect(foundIn(history)).toEqual([]);
+  });
+
   test('find nothing where a deletion of an unknown outcome was done, or was not', () => {
     const history = ended();
     Object.assign(history['deleted']!, { outcome: 'unknown', reason: 'broken ECONNRESET', output: undefined });

@@ -71,7 +71,10 @@ export const feedIsWhole = checkOf('feed is whole', (history, note) => {
     if (removals.length === 0) continue;
     const [{ actorId }] = removals as [SeenEvent];
     const deleters = (deletions.get(record) ?? []).filter(({ outcome }) => outcome !== 'refused');
-    if (ends.earliest(record) === Number.POSITIVE_INFINITY) note(`has the deletion of ${record} without one`, [whole]);
+    // The id of a record that the erased user published with an unknown outcome is known from the feed alone.
+    const isErased = erasure !== undefined && [null, erasure.user].includes(own[0]!.actorId);
+    if (!isErased && ends.earliest(record) === Number.POSITIVE_INFINITY)
+      note(`has the deletion of ${record} without one`, [whole]);
     if (removals.length > 1) note(`has ${removals.length} deletions of ${record}`, [whole, ...deleters]);
     else if (!isRemoval(own.at(-1)!)) note(`has ${own.at(-1)?.type} of ${record} after its deletion`, [whole]);
     if (actorId !== null && !deleters.some(({ user }) => user === actorId))
