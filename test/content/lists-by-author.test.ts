@@ -93,6 +93,7 @@ const filters: Filter[] = [
   { tagSlugs: ['alpha', 'omega'] },
   { tagSlugs: ['gamma', 'beta', 'alpha'] },
   { search: 'dragon' },
+  { search: 'dragon snow knight' },
   // It has more matches than each author has records.
   { search: 'tale' },
   { search: '伝説 sno' },
@@ -184,12 +185,12 @@ describe.each(kinds)('$id by author', ({ id, deletion, kind, sorts, filters: all
 
   if (engine === 'sqlite') {
     test('reads the matches of a search by their ids, however many records the author has', async () => {
-      const statements: [string, readonly Parameter[]][] = [];
+      const statements: [string, readonly Parameter[] | undefined][] = [];
       const restore = interceptReads(app.context.db, (read) => (sql, parameters) => {
         statements.push([sql, parameters ?? []]);
         return read(sql, parameters);
       });
-      await list({ search: 'dragon', authorId: authors.many.id }).finally(restore);
+      await list({ search: 'dragon snow knight', authorId: authors.many.id }).finally(restore);
       const plans = await Promise.all(
         statements.map(([sql, parameters]) => app.context.db.read(`EXPLAIN QUERY PLAN ${sql}`, parameters)),
       );

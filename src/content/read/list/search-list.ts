@@ -11,6 +11,8 @@ import { type ListFilter, matches, whereOf } from './plan.ts';
 
 /** The maximum number of matches whose counters are read to sort them. */
 const MOST_SORTED = 20_000;
+/** A match is looked up by its id in the time of scanning so many records of an author. */
+const SCANS_PER_LOOKUP = 4;
 /** For a longer list, MariaDB creates a table. */
 const SORTED_AT_ONCE = 512;
 
@@ -80,7 +82,7 @@ const findList = async (
   if (counter !== null || author) {
     const { total } = await search.find({ direction, limit: 0 }, MOST_SORTED);
     // The index has no authors.
-    if (author && Math.min(author.n, MOST_SORTED) < total) return scanMatches(reader, kind, list);
+    if (author && Math.min(author.n / SCANS_PER_LOOKUP, MOST_SORTED) < total) return scanMatches(reader, kind, list);
     const isSorted = author || isSortedFaster(search, total, end);
     const found = isSorted ? await sortMatches(reader, kind, search, list) : { found: undefined, total };
     return search.isSound ? found : undefined;
