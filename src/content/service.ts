@@ -25,8 +25,15 @@ import { byOwnSlug, makeMissingTags, seekTags, type Tag, tagSlugs, tagsOf } from
 import { addAndCountNew, addToCounters, countersOf, subtractFromCounters } from './write/counters.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from './write/publish.ts';
 import type { Publisher } from './write/publisher.ts';
-import { batchesOf, MARKS_AT_ONCE, removalCounter, removeBatch, type Removal } from './write/remove.ts';
-import { dropEngagement, forget } from './write/remove-hidden.ts';
+import {
+  batchesOf,
+  dropEngagement,
+  forget,
+  MARKS_AT_ONCE,
+  removalCounter,
+  removeBatch,
+  type Removal,
+} from './write/remove.ts';
 import type { ViewCounts } from './write/view-counts.ts';
 
 /** The dependencies of a router of content, whose rows have these members in lists and in full. */

@@ -18,14 +18,14 @@ const SLACK_OF_FILES = 0.08;
 /** Lines of TypeScript. */
 const LINES: Readonly<Record<string, number>> = {
   contract: 4244,
-  'openapi/kit': 7394,
-  'src/admin': 9863,
+  'openapi/kit': 7404,
+  'src/admin': 9864,
   'src/app': 2028,
   'src/auth': 1730,
   'src/base': 1591,
   'src/config': 647,
   'src/consumers': 978,
-  'src/content': 3900,
+  'src/content': 3911,
   'src/db': 6990,
   'src/event': 3666,
   'src/game': 439,
@@ -40,13 +40,13 @@ const LINES: Readonly<Record<string, number>> = {
   'src/user': 532,
 };
 /** Lines of TypeScript and JavaScript under `test/`. */
-const LINES_OF_TEST = 73_128;
+const LINES_OF_TEST = 73_166;
 /** Words of one guide, and of all guides in `docs/`, tables and code included. */
 const WORDS_OF_GUIDE = 1800;
 const WORDS_OF_GUIDES = 26_000;
 /** Files of more than 300 lines. */
 const LONG_FILES: Readonly<Record<string, number>> = {
-  'contract/game.ts': 318,
+  'contract/game.ts': 370,
   'contract/procedure.ts': 337,
   'contract/reasons.ts': 587,
 };

@@ -71,9 +71,10 @@ export const deleteRecord = async (db: Database, kind: ContentKind, id: string, 
   if (!key) return false;
   const action = `${commandOf(kind)} delete`;
   const removed = await removeRecords(db, kind, [key], { before: noteRecords({ by, action }, kind) });
-  if (removed > 0) return true;
-  return deleteHiddenRecord(db, kind, key, async (tx, { title, authorId }) => {
+  // A record that is being shown again is in both tables.
+  const wasHidden = await deleteHiddenRecord(db, kind, key, async (tx, { title, authorId }) => {
     const before = { [kind.table]: [{ id, title, authorId }], isHidden: true };
     await record(tx, by, { action, subject: `${kind.table} ${id}`, before });
   });
+  return removed > 0 || wasHidden;
 };

@@ -2,7 +2,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { finishShowing, showEngagement } from '../moderation/hidden/show.ts';
-import { dropEngagement } from '../../content/write/remove-hidden.ts';
+import { dropEngagement } from '../../content/write/remove.ts';
 import { publishedKinds } from '../moderation/kinds.ts';
 import type { CountDifference } from './finding.ts';
 

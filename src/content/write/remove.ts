@@ -10,7 +10,16 @@ import { type Bytes, idFromBytes, listFromDb, storedIdToBytes } from '../../db/v
 import { enqueueDocuments, keyOf, millisecondsOf } from '../../search/document.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
 import { addToCounters, countersOf, subtractFromCounters } from './counters.ts';
-import { contentColumns, markCountColumn, type EngagementRow, engagementIn, recordsIn, tagLinksIn } from '../entity.ts';
+import {
+  contentColumns,
+  hiddenMarksIn,
+  hiddenRecordsIn,
+  markCountColumn,
+  type EngagementRow,
+  engagementIn,
+  recordsIn,
+  tagLinksIn,
+} from '../entity.ts';
 import { type ContentKind, tagIdsOf } from '../kind.ts';
 import type { StoredContent } from '../records.ts';
 import { tally } from '../../base/tally.ts';
@@ -21,7 +30,7 @@ export const removalCounter = ({ table }: ContentKind): string => `removed:${tab
 
 /** Records per transaction: calls that change them or their counters wait for the locks. */
 const REMOVED_AT_ONCE = 100;
-/** Favorites and reactions per transaction: of one record, and of all records. */
+/** Favorites and reactions per transaction: of one record, hidden or not, and of all records. */
 export const MARKS_AT_ONCE = 1000;
 const MARKS_OF_ALL = 5000;
 
@@ -188,4 +197,20 @@ export const removeRecords = async (
     removed += await db.transaction((tx) => removeBatch(tx, kind, batch, removal));
   }
   return removed;
+};
+
+/** Deletes some of the marks of a hidden record. Returns whether there may be more. */
+export const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
+  const recordId = idFromBytes(id);
+  const marks = hiddenMarksIn(tx);
+  const rows = await marks.find({ where: { recordId }, order: { userId: 'ASC' }, take: MARKS_AT_ONCE });
+  if (rows.length === 0) return false;
+  await marks.delete({ recordId, userId: In(rows.map(({ userId }) => userId)) });
+  return rows.length === MARKS_AT_ONCE;
+};
+
+/** Deletes the stored data of hidden records. Returns how many. */
+export const forget = async (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
+  const { affected } = await hiddenRecordsIn(tx).delete({ recordId: In(ids.map(idFromBytes)) });
+  return affected ?? 0;
 };

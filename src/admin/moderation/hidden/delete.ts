@@ -2,7 +2,7 @@ import type { Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { type Bytes, idFromBytes } from '../../../db/values.ts';
 import { hiddenRecordsIn } from '../../../content/entity.ts';
-import { dropEngagement, forget } from '../../../content/write/remove-hidden.ts';
+import { dropEngagement, forget } from '../../../content/write/remove.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { hiddenIds } from './read.ts';
 import type { HiddenSnapshot } from './snapshot.ts';

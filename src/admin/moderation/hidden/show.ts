@@ -17,7 +17,7 @@ import { type ContentKind, ownColumns, typeIn } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
 import { grouped } from '../../../base/tally.ts';
 import { hiddenIds } from './read.ts';
-import { forget, MARKS_AT_ONCE } from '../../../content/write/remove-hidden.ts';
+import { forget, MARKS_AT_ONCE } from '../../../content/write/remove.ts';
 import { keptTagNames, snapshotOf } from './snapshot.ts';
 import { recordReactions } from '../../../event/outbox/record.ts';
 import { lockRows } from '../../../db/sql/lock-rows.ts';
