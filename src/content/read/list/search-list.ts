@@ -11,7 +11,7 @@ import { type ListFilter, matches, whereOf } from './plan.ts';
 
 /** The maximum number of matches whose counters are read to sort them. */
 const MOST_SORTED = 20_000;
-/** A match is looked up by its id in the time of scanning so many records of an author. */
+/** The number of an author's records that are scanned in the time of looking up one match by its id. */
 const SCANS_PER_LOOKUP = 4;
 /** For a longer list, MariaDB creates a table. */
 const SORTED_AT_ONCE = 512;
