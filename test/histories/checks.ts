@@ -266,7 +266,11 @@ export const answersFit = checkOf('answers fit', (history, note) => {
     if (ids.includes(input['gameId'] as string)) note('relates a game to itself', [entry]);
     const isThere = ({ record: id, return: end }: Entry): boolean =>
       end < entry.call && ends.earliest(id) > entry.return;
-    if (ids.length < Math.min(limit, games.filter(isThere).length - 1)) note('shows too few', [entry]);
+    // The service reads the ids before the records: each game that ends between may be missing.
+    const mayEnd = ({ record: id }: Entry): boolean =>
+      ends.earliest(id) <= entry.return && ends.latest(id) >= entry.call;
+    const least = Math.min(limit, games.filter(isThere).length - 1) - games.filter(mayEnd).length;
+    if (ids.length < least) note('shows too few', [entry]);
   }
 });
 

@@ -10,7 +10,6 @@ import { updateRow } from '../../db/sql/write-rows.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { recordEvents } from '../../event/outbox/record.ts';
 import { lockUser } from '../../user/service.ts';
-import { commandOf } from './kinds.ts';
 
 /** The error if records cannot be moved: the message says why. */
 export class MoveError extends Error {}
@@ -71,7 +70,7 @@ export const moveRecords = (
       tx,
       { name, now },
       {
-        action: `${commandOf(kind)} move`,
+        action: `${kind.router}s move`,
         subject: `user ${from}`,
         before: { [table]: [...moved] },
         after: { authorId: to },

@@ -9,7 +9,6 @@ import type { Database } from '../../db/database.ts';
 import { columnName } from '../../db/sql/table.ts';
 import { idFromBytes, idToBytes, isId, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../base/errors.ts';
-import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
 const jsonOf = (value: unknown): unknown => {
@@ -69,7 +68,7 @@ export const readRecordState = async (
 export const deleteRecord = async (db: Database, kind: ContentKind, id: string, by: Actor): Promise<boolean> => {
   const key = idToBytes(id);
   if (!key) return false;
-  const action = `${commandOf(kind)} delete`;
+  const action = `${kind.router}s delete`;
   const removed = await removeRecords(db, kind, [key], { before: noteRecords({ by, action }, kind) });
   // A record that is being shown again is in both tables.
   const wasHidden = await deleteHiddenRecord(db, kind, key, async (tx, { title, authorId }) => {

@@ -12,7 +12,6 @@ import { hideRecords } from './hidden/hide.ts';
 import { readHidden } from './hidden/read.ts';
 import { finishShowing, publishAgain } from './hidden/show.ts';
 import type { HiddenSnapshot } from './hidden/snapshot.ts';
-import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
 /** The error if a record cannot be shown again: the message says why. */
@@ -60,7 +59,7 @@ const changeReason = (
     const among = () => In(rows.map(({ recordId }) => recordId));
     await hiddenRecordsIn(tx).update({ recordId: among() }, { reason });
     await hiddenRecordsIn(tx).update({ recordId: among(), hiddenAt: IsNull() }, { hiddenAt: by.now });
-    await record(tx, by, { action: `${commandOf(kind)} hide`, ...traceOf(kind, rows), after: { reason } });
+    await record(tx, by, { action: `${kind.router}s hide`, ...traceOf(kind, rows), after: { reason } });
     return rows.length;
   });
 
@@ -76,7 +75,7 @@ export const hideAll = async (
   ids: readonly Bytes[],
   { reason, by }: Hiding,
 ): Promise<number> => {
-  const before = noteRecords({ by, action: `${commandOf(kind)} hide`, after: { reason } }, kind);
+  const before = noteRecords({ by, action: `${kind.router}s hide`, after: { reason } }, kind);
   const hidden = await hideRecords(db, kind, ids, { before, cause: { reason, at: by.now } });
   return hidden === ids.length ? hidden : hidden + (await changeReason(db, kind, ids, { reason, by }));
 };
@@ -97,7 +96,7 @@ const endHiding = async (tx: Transaction, kind: ContentKind, rows: readonly Hidd
   if (due.length > 0) {
     const which = { recordId: In(due.map(({ recordId }) => recordId)) };
     await hiddenRecordsIn(tx).update(which, { reason: null, hiddenAt: null });
-    await record(tx, by, { action: `${commandOf(kind)} unhide`, ...traceOf(kind, due), after: { isHidden } });
+    await record(tx, by, { action: `${kind.router}s unhide`, ...traceOf(kind, due), after: { isHidden } });
   }
   return isHidden ? [] : rows.map(({ recordId }) => storedIdToBytes(recordId));
 };

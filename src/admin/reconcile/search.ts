@@ -1,19 +1,18 @@
 import { linkedTagIds } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { idFromBytes } from '../../db/values.ts';
-import { gameKind } from '../../game/kind.ts';
-import { imageKind } from '../../image/kind.ts';
 import { searchKinds } from '../../app/schema.ts';
 import type { SearchKind } from '../../search/document.ts';
 import { findUnindexed, indexAgain } from '../../search/indexing/check.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import type { CountDifference } from './finding.ts';
+import { publishedKinds } from '../moderation/kinds.ts';
 
 const MENDED_AT_ONCE = 100;
 
 /** The kind with the tags of its records from their links, since the column of tags may be wrong. */
 const byLinks = (kind: SearchKind): SearchKind => {
-  const content = [gameKind, imageKind].find(({ search }) => search === kind);
+  const content = publishedKinds.find(({ search }) => search === kind);
   return content ? { ...kind, tagIds: linkedTagIds(content, content.table) } : kind;
 };
 

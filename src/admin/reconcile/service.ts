@@ -1,7 +1,5 @@
 import { type Actor, record } from '../../auth/audit/log.ts';
 import type { Database } from '../../db/database.ts';
-import { gameKind } from '../../game/kind.ts';
-import { imageKind } from '../../image/kind.ts';
 import { searchKinds } from '../../app/schema.ts';
 import { countDocuments } from '../../search/indexing/check.ts';
 import { checkCounters } from './counters.ts';
@@ -10,6 +8,7 @@ import { checkHidden } from './hidden.ts';
 import { checkMergedTags, checkTagSlugs } from './merged-tags.ts';
 import { checkTable, ownerTables, recordTables, sampleTable } from './rows.ts';
 import { checkSearch } from './search.ts';
+import { publishedKinds } from '../moderation/kinds.ts';
 
 interface ReconcileOptions {
   /** Whether to correct differences. */
@@ -49,8 +48,8 @@ export const reconcile = async (
   };
   findings.note(await checkHidden(db, fix));
   await check(recordTables(db.dialect));
-  findings.note(await checkTagSlugs(db, [gameKind, imageKind], fix));
-  findings.note(await checkMergedTags(db, [gameKind, imageKind], fix));
+  findings.note(await checkTagSlugs(db, publishedKinds, fix));
+  findings.note(await checkMergedTags(db, publishedKinds, fix));
   await check([...ownerTables]);
   findings.note(await checkCounters(db, fix));
   for (const kind of searchKinds) findings.note(await checkSearch(db, kind, fix, onCompared));

@@ -95,27 +95,13 @@ export const removeBatch = async (
   // An empty document, which is never found, replaces the search document of a record.
   const documents = rows.map((row) => ({ key: keyOf(millisecondsOf(row.createdAt), row.id), text: '', labels: [] }));
   await enqueueDocuments(tx, kind.search, documents, true);
-  await recordDeletions(tx, kind, rows, actor);
+  const keys = rows.map(({ id }) => id);
+  await forgetReactions(tx, keys);
+  const events = keys.map((one) => ({ type: `${kind.router}.deleted` as const, record: one, actor }));
+  await recordEvents(tx, events, currentDate());
   await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(kind, type)])));
   await addToCounters(tx, new Map([[removalCounter(kind), rows.length]]));
   return rows.length;
-};
-
-const recordDeletions = async (
-  tx: Transaction,
-  { router }: ContentKind,
-  rows: readonly RecordToDelete[],
-  actor: Bytes | undefined,
-): Promise<void> => {
-  await forgetReactions(
-    tx,
-    rows.map(({ id }) => id),
-  );
-  await recordEvents(
-    tx,
-    rows.map(({ id }) => ({ type: `${router}.deleted` as const, record: id, actor })),
-    currentDate(),
-  );
 };
 
 /** The column of the count that includes a favorite or reaction. */

@@ -4,8 +4,6 @@ import { systemActor } from '../../../auth/audit/log.ts';
 import { deleteUnusedTags, findUnusedTags } from '../../moderation/unused-tags.ts';
 import { countToMerge, mergeTags } from '../../../content/write/tag-merge.ts';
 import { renameTag } from '../../../content/write/tag-names.ts';
-import { gameKind } from '../../../game/kind.ts';
-import { imageKind } from '../../../image/kind.ts';
 import { listTags } from '../../../content/tag/service.ts';
 import { slugOf } from '../../../content/tag/slug.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
@@ -20,6 +18,7 @@ import {
 } from '../shared/command.ts';
 import { CommandError, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printJsonLines, printRows } from '../shared/output.ts';
+import { publishedKinds } from '../../moderation/kinds.ts';
 
 const TagName = contentInput.tagNames.element;
 
@@ -58,22 +57,22 @@ const rename = databaseCommand({
   },
   examples: ['rpg RPG', 'rpg role-playing --yes'],
   run: async (db, { slug, name, yes }) => {
-    const [into, kinds] = [slugOf(name), [gameKind, imageKind]];
+    const into = slugOf(name);
     if (into !== slug && !yes) {
-      const records = await countToMerge(db, kinds, { from: slug, into, name });
+      const records = await countToMerge(db, publishedKinds, { from: slug, into, name });
       print(`${counted(records, 'record')} would get "${into}" for "${printable(slug)}".`);
       note('Nothing was changed: add --yes to rename it.');
       return;
     }
     if (into !== slug) {
-      const { from, moved } = await mergeTags(db, kinds, { from: slug, into, name }, systemActor());
+      const { from, moved } = await mergeTags(db, publishedKinds, { from: slug, into, name }, systemActor());
       print(name);
       note(
         `It was "${printable(from.name)}". ${counted(moved, 'record')} got the slug "${into}" for "${printable(slug)}".`,
       );
       return;
     }
-    const renamed = await renameTag(db, kinds, { slug, name }, undefined, systemActor());
+    const renamed = await renameTag(db, publishedKinds, { slug, name }, undefined, systemActor());
     if (!renamed) throw new CommandError(`There is no tag with the slug "${slug}". Find it with: ${PROGRAM} tags list`);
     const { tag, mended } = renamed;
     print(name);
@@ -95,10 +94,9 @@ const merge = databaseCommand({
   },
   examples: ['role-playing rpg', 'role-playing rpg --yes'],
   run: async (db, { from, into, yes, json }) => {
-    const kinds = [gameKind, imageKind];
     const records = yes
-      ? (await mergeTags(db, kinds, { from, into }, systemActor())).moved
-      : await countToMerge(db, kinds, { from, into });
+      ? (await mergeTags(db, publishedKinds, { from, into }, systemActor())).moved
+      : await countToMerge(db, publishedKinds, { from, into });
     if (json) printJsonLines([{ from, into, records, merged: yes }]);
     else
       print(
