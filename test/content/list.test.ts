@@ -10,6 +10,7 @@ import { newId } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { imagePostDraft } from '../../src/image/service.ts';
 import { type Input, type Output, startApp, type TestApp } from '../harness/app/app.ts';
+import { sortCounts } from '../harness/app/counts.ts';
 import { engine } from '../harness/app/database.ts';
 
 // Pages, cursors, sort modes, filters and totals of both lists; what `search` finds has a file of its own. Inputs
@@ -118,17 +119,10 @@ describe('lists', () => {
     });
     afterAll(() => walked.stop());
 
-    const counters = {
-      latest: () => 0,
-      oldest: () => 0,
-      views: ({ counts }: Entry) => counts.viewCount,
-      likes: ({ counts }: Entry) => counts.likeCount,
-      favorites: ({ counts }: Entry) => counts.favoriteCount,
-    };
-    type SortBy = keyof typeof counters;
+    type SortBy = keyof typeof sortCounts;
 
     const inOrder = (sortBy: SortBy, matches: (entry: Entry) => boolean): string[] => {
-      const counter = counters[sortBy];
+      const counter = sortCounts[sortBy];
       // The entries ascend by time and id.
       const sorted = library.filter(matches).toSorted((a, b) => counter(b) - counter(a) || b.n - a.n);
       return idsOf(sortBy === 'oldest' ? sorted.toReversed() : sorted);

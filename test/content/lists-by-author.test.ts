@@ -15,6 +15,7 @@ import { imageKind } from '../../src/image/kind.ts';
 import { imagePostDraft } from '../../src/image/service.ts';
 import { Random } from '../../src/sandbox/seed/random.ts';
 import { type Input, type Output, startApp, type TestUser } from '../harness/app/app.ts';
+import { sortCounts } from '../harness/app/counts.ts';
 import { engine } from '../harness/app/database.ts';
 import { interceptReads } from '../harness/documents/reads.ts';
 
@@ -62,14 +63,6 @@ const library = (Object.keys(RECORDS) as AuthorName[])
   .toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
 type Entry = (typeof library)[number];
 
-const counters = {
-  latest: () => 0,
-  oldest: () => 0,
-  views: ({ counts }: Entry) => counts.viewCount,
-  likes: ({ counts }: Entry) => counts.likeCount,
-  favorites: ({ counts }: Entry) => counts.favoriteCount,
-};
-
 const matches = (entry: Entry, { gameType, tagSlugs = [], timeRange = 'all', search = '' }: Filter): boolean =>
   (gameType === undefined || entry.gameType === gameType) &&
   tagSlugs.every((slug) => entry.tagNames.includes(slug)) &&
@@ -78,7 +71,7 @@ const matches = (entry: Entry, { gameType, tagSlugs = [], timeRange = 'all', sea
 
 /** The ids that a list must have, in order. */
 const expectedIds = (author: AuthorName, filter: Filter, sortBy: SortBy): string[] => {
-  const of = counters[sortBy];
+  const of = sortCounts[sortBy];
   const sorted = library
     .map((entry, n) => ({ entry, n }))
     .filter(({ entry }) => entry.author === author && matches(entry, filter))

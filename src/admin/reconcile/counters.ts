@@ -4,8 +4,7 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { insertMissing } from '../../db/sql/write-rows.ts';
 import { recheckOnShards, readUntilStable } from '../../db/sql/lock-rows.ts';
-import { gameKind } from '../../game/kind.ts';
-import { AFTER_TYPES, typeCounter } from '../../game/kind.ts';
+import { gameKind, AFTER_TYPES, typeCounter } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { type AnyRoute, holdsKey } from '../../../contract/index.ts';
+import { type AnyRoute, holdsKey, type InputParts, inputPartsOf, markParts } from '../../../contract/index.ts';
 import { atMost } from '../../base/cache.ts';
 import type { Deadline } from '../../base/deadline.ts';
 import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
@@ -9,7 +9,6 @@ import type { AppError } from '../../base/errors.ts';
 import type { FailedCall } from '../entity.ts';
 import { dayOf, storeCounts, addParts, anonymousConsumer, keyConsumer, nameOf, SHARED } from './store.ts';
 import { addFailedCalls, failedCallOf, lastOf } from './failed-calls.ts';
-import { type InputParts, inputPartsOf, markParts } from '../../../contract/index.ts';
 
 /** A crash loses the uses of this period. A longer period makes fewer writes. */
 const DELAY_MS = 10_000;

@@ -5,13 +5,14 @@ import type { Deadline } from '../../base/deadline.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
-import { selected } from '../../db/sql/table.ts';
+import { picked, selected } from '../../db/sql/table.ts';
 import { type Bytes, idFromBytes, listFromDb, storedIdToBytes } from '../../db/values.ts';
 import { enqueueDocuments, keyOf, millisecondsOf } from '../../search/document.ts';
 import { forgetReactions, recordEvents } from '../../event/outbox/record.ts';
 import { addToCounters, countersOf, subtractFromCounters } from './counters.ts';
 import {
   contentColumns,
+  countMembers,
   hiddenMarksIn,
   hiddenRecordsIn,
   markCountColumn,
@@ -37,7 +38,8 @@ const MARKS_OF_ALL = 5000;
 /** A locked record that may be removed. */
 export type RecordToDelete = Pick<StoredContent, keyof typeof removedColumns | 'tagIds'> & { type?: string | null };
 
-const { searchText: _, tagIds: __, ...removedColumns } = contentColumns;
+const marked = Object.values(countMembers);
+const removedColumns = picked(contentColumns, 'id', 'title', 'authorId', 'createdAt', ...marked);
 
 /** The hooks of a removal. */
 export interface Removal {

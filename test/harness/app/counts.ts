@@ -1,11 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from '@jest/globals';
-import { typeCounter } from '../../../src/game/kind.ts';
+import { typeCounter, gameKind } from '../../../src/game/kind.ts';
 import type { ContentKind } from '../../../src/content/kind.ts';
-import { gameKind } from '../../../src/game/kind.ts';
 import { imageKind } from '../../../src/image/kind.ts';
 import type { Reader } from '../../../src/db/connection.ts';
 import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
+
+interface Sorted {
+  counts: { viewCount: number; likeCount: number; favoriteCount: number };
+}
+
+/** The number by which each sort order of games compares, before the time. */
+export const sortCounts = {
+  latest: () => 0,
+  oldest: () => 0,
+  views: ({ counts }: Sorted) => counts.viewCount,
+  likes: ({ counts }: Sorted) => counts.likeCount,
+  favorites: ({ counts }: Sorted) => counts.favoriteCount,
+};
 
 /** Numbers by what they count, such as `games 019a… favorite_count`. Zeros are left out. */
 type Counts = Record<string, number>;
