@@ -157,7 +157,9 @@ export const apiKey = router('apiKey', {
     effect: 'read',
     input: z.strictObject({
       ...anyKey,
-      days: wholeNumber(1, MAX_USE_DAYS).default(DEFAULT_USE_DAYS).describe('The uses of so many days, today included'),
+      days: wholeNumber(1, MAX_USE_DAYS)
+        .default(DEFAULT_USE_DAYS)
+        .describe('The number of days whose uses are listed, today included'),
     }),
     output: z.object({
       isRecorded: IsRecorded,

@@ -121,7 +121,9 @@ export const event = router('event', {
       ),
       maxDuration: wholeNumber(1, MAX_TAIL_SECONDS)
         .optional()
-        .describe('Ends the stream after so many seconds, with a message `return`. Without it, it has no end'),
+        .describe(
+          'The number of seconds after which the stream ends, with a message `return`. Without it, the stream has no end',
+        ),
     }),
     output: Event,
     errors: ['CURSOR_INVALID', 'EVENTS_GONE', 'EVENTS_OFF'],

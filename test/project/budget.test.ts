@@ -17,7 +17,7 @@ const SLACK_OF_FILES = 0.08;
 
 /** Lines of TypeScript. */
 const LINES: Readonly<Record<string, number>> = {
-  contract: 4244,
+  contract: 4248,
   'openapi/kit': 7403,
   'src/admin': 9853,
   'src/app': 2028,
