@@ -38,8 +38,8 @@ const MARKS_OF_ALL = 5000;
 /** A locked record that may be removed. */
 export type RecordToDelete = Pick<StoredContent, keyof typeof removedColumns | 'tagIds'> & { type?: string | null };
 
-const marked = Object.values(countMembers);
-const removedColumns = picked(contentColumns, 'id', 'title', 'authorId', 'createdAt', ...marked);
+const countsOfMarks = Object.values(countMembers);
+const removedColumns = picked(contentColumns, 'id', 'title', 'authorId', 'createdAt', ...countsOfMarks);
 
 /** The hooks of a removal. */
 export interface Removal {
